@@ -1,1 +1,40 @@
-"""(see ARCHITECTURE.md)"""
+"""How good it is: predictions on held-out pairs, and covers against ground truth."""
+
+from blockmix.evaluate.cover_files import CoverFile, read_cover_file, read_covers, write_covers
+from blockmix.evaluate.covers import (
+    BestMatch,
+    CoverScores,
+    best_match,
+    best_match_f1,
+    compare_covers,
+    omega,
+    onmi,
+    restrict,
+    unique_communities,
+)
+from blockmix.evaluate.pairs import Scores, auc, average_precision, log_loss, perplexity, score
+from blockmix.evaluate.reliability import CalibrationTable, calibration
+
+__all__ = [
+    "BestMatch",
+    "CalibrationTable",
+    "CoverFile",
+    "CoverScores",
+    "Scores",
+    "auc",
+    "average_precision",
+    "best_match",
+    "best_match_f1",
+    "calibration",
+    "compare_covers",
+    "log_loss",
+    "omega",
+    "onmi",
+    "perplexity",
+    "read_cover_file",
+    "read_covers",
+    "restrict",
+    "score",
+    "unique_communities",
+    "write_covers",
+]

@@ -3,28 +3,62 @@
 from __future__ import annotations
 
 import hashlib
+import os
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from blockmix.graph.labels import Labels
+from blockmix.graph.summary import ReadSummary
+
+if TYPE_CHECKING:
+    import igraph
+    import networkx
+    import pandas
+    import scipy.sparse
+
+# Neighbours are hashed as int64 whatever they are stored as; in parts, so that no second copy is made.
+_HASHED_AT_ONCE = 1 << 20
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Graph:
     """An undirected network without self-loops or repeated links.
 
     `neighbors[offsets[a]:offsets[a + 1]]` are the neighbours of node `a`, in increasing order, every link
-    standing in both rows. Offsets are int64; neighbours are int32 while the number of nodes allows it.
+    standing in both rows. Offsets are int64; neighbours are int32 while the number of nodes allows it. The
+    arrays are read-only. `summary` says what reading the network merged, dropped or skipped.
     Build one with `read_graph`, `Graph.from_edges` or a converter, not by hand.
+
+    >>> graph = Graph.from_edges([("ann", "bob"), ("bob", "cid"), ("cid", "bob")])
+    >>> graph
+    Graph(3 nodes, 2 links, labels 'ann' .. 'cid')
+    >>> graph.neighbors_of(1).tolist()
+    [0, 2]
     """
 
     offsets: NDArray[np.int64]
     neighbors: NDArray[Any]
     labels: Labels
+    summary: ReadSummary | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("offsets", "neighbors"):
+            view = getattr(self, name).view()
+            view.flags.writeable = False
+            object.__setattr__(self, name, view)
+
+    def __repr__(self) -> str:
+        names = ""
+        if self.n_nodes:
+            names = f", labels {self.labels[0]!r} .. {self.labels[self.n_nodes - 1]!r}"
+        nodes = "node" if self.n_nodes == 1 else "nodes"
+        links = "link" if self.n_edges == 1 else "links"
+        return f"Graph({self.n_nodes:,} {nodes}, {self.n_edges:,} {links}{names})"
 
     @property
     def n_nodes(self) -> int:
@@ -55,13 +89,136 @@ class Graph:
     def fingerprint(self) -> str:
         """SHA-256 of the structure and the labels: the same network gives the same text."""
         digest = hashlib.sha256()
-        for array in (self.offsets, self.neighbors.astype(np.int64, copy=False)):
-            digest.update(memoryview(np.ascontiguousarray(array)).cast("B"))
-        for part in (self.labels.integers, self.labels.text, self.labels.text_offsets):
-            if part is not None:
-                digest.update(memoryview(np.ascontiguousarray(part)).cast("B"))
+        labels = self.labels
+        for array in (self.offsets, self.neighbors, labels.integers, labels.text, labels.text_offsets):
+            wide = np.uint8 if array is labels.text else np.int64
+            for start in range(0, 0 if array is None else len(array), _HASHED_AT_ONCE):
+                part: NDArray[Any] = array[start : start + _HASHED_AT_ONCE]  # type: ignore[index]
+                digest.update(part.astype(wide, copy=False).tobytes())
         return digest.hexdigest()
 
     def neighbors_of(self, node: int) -> NDArray[Any]:
         """The neighbours of a node (by number, not label), as a read-only view."""
         return self.neighbors[self.offsets[node] : self.offsets[node + 1]]
+
+    def edges(self) -> NDArray[Any]:
+        """Every link once: an (E, 2) array of node numbers a < b, in increasing order."""
+        from blockmix.graph import query
+
+        return query.all_edges(self.offsets, self.neighbors)
+
+    def has_edges(self, pairs: NDArray[Any] | Sequence[Sequence[int]]) -> NDArray[np.bool_]:
+        """Whether each of these pairs of node numbers is a link.
+
+        >>> Graph.from_edges([(0, 1), (1, 2)]).has_edges([(1, 0), (0, 2), (1, 1)]).tolist()
+        [True, False, False]
+        """
+        from blockmix.graph import query
+
+        return query.has_edges(self.offsets, self.neighbors, query.checked_pairs(pairs, self.n_nodes))
+
+    def without_edges(self, pairs: NDArray[Any] | Sequence[Sequence[int]]) -> Graph:
+        """The same nodes and labels without these links (pairs of node numbers, in either order).
+
+        >>> Graph.from_edges([(0, 1), (1, 2)]).without_edges([(2, 1)])
+        Graph(3 nodes, 1 link, labels 0 .. 2)
+        """
+        from blockmix.graph import query
+
+        pairs = query.checked_pairs(pairs, self.n_nodes)
+        return Graph(*query.without(self.offsets, self.neighbors, pairs), self.labels)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the network to a folder of .npy files and a manifest; replaces a network saved there."""
+        from blockmix.graph.storage import save_graph
+
+        save_graph(self, path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], mmap: bool = True, verify: bool | None = None) -> Graph:
+        """Open a network written by `save`, mapped into memory unless `mmap` is False.
+
+        `verify` compares the fingerprint, which reads everything; by default only without `mmap`.
+        """
+        from blockmix.graph.storage import load_graph
+
+        return load_graph(path, mmap, verify)
+
+    @classmethod
+    def from_edges(
+        cls,
+        edges: NDArray[Any] | Iterable[Sequence[Any]],
+        nodes: NDArray[Any] | Iterable[Any] | None = None,
+    ) -> Graph:
+        """A network from pairs of labels: an (m, 2) array, or any iterable of pairs of integers or text.
+
+        Both directions and repeats are merged and self-loops dropped. Integer labels are ordered by value,
+        text labels by first appearance; a mixture of both becomes text. `nodes` adds labels that may have no
+        link. Columns after the second are ignored.
+
+        >>> list(Graph.from_edges([(3, 1), (1, 8)], nodes=[5]).labels)
+        [1, 3, 5, 8]
+        """
+        from blockmix.graph.edges import from_edges
+
+        return from_edges(edges, nodes)
+
+    @classmethod
+    def from_networkx(cls, network: networkx.Graph[Any]) -> Graph:
+        """A network from a networkx graph of any kind, with its nodes as labels.
+
+        Directions, parallel links and weights are merged or ignored, and the summary says so. Nodes that are
+        neither integers nor text are labelled by their str().
+        """
+        from blockmix.graph.convert import from_networkx
+
+        return from_networkx(network)
+
+    @classmethod
+    def from_igraph(cls, network: igraph.Graph) -> Graph:
+        """A network from an igraph graph, labelled by the vertex attribute `name` where there is one."""
+        from blockmix.graph.convert import from_igraph
+
+        return from_igraph(network)
+
+    @classmethod
+    def from_scipy(
+        cls,
+        matrix: scipy.sparse.sparray | scipy.sparse.spmatrix,
+        labels: Sequence[Any] | NDArray[Any] | None = None,
+    ) -> Graph:
+        """A network from a square sparse adjacency matrix: every entry other than 0 is a link.
+
+        Nodes are labelled 0 to N-1 unless `labels` are given.
+        """
+        from blockmix.graph.convert import from_scipy
+
+        return from_scipy(matrix, labels)
+
+    @classmethod
+    def from_pandas(
+        cls,
+        frame: pandas.DataFrame,
+        source: str = "source",
+        target: str = "target",
+        nodes: NDArray[Any] | Iterable[Any] | None = None,
+    ) -> Graph:
+        """A network from a table with one link per row, whose ends stand in two columns.
+
+        `nodes` adds labels that may have no link. A missing label is an error; other columns are ignored.
+        """
+        from blockmix.graph.convert import from_pandas
+
+        return from_pandas(frame, source, target, nodes)
+
+    def to_networkx(self) -> networkx.Graph[Any]:
+        """A networkx.Graph with the labels as its nodes."""
+        from blockmix.graph.convert import to_networkx
+
+        return to_networkx(self)
+
+    def to_scipy(self, dtype: Any = np.float64) -> scipy.sparse.csr_array:
+        """The symmetric adjacency matrix, as a scipy.sparse.csr_array of ones."""
+        from blockmix.graph.convert import to_scipy
+
+        return to_scipy(self, dtype)

@@ -6,9 +6,12 @@ stored), 64-bit integers, or text kept as one UTF-8 buffer with offsets, so that
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -17,6 +20,7 @@ from numpy.typing import NDArray
 from blockmix.errors import InputError, readable
 
 Label = int | str
+_CANONICAL = re.compile(r"0|-?[1-9][0-9]{0,18}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +37,14 @@ class Labels:
     text: NDArray[np.uint8] | None = None
     text_offsets: NDArray[np.int64] | None = None
 
+    def __post_init__(self) -> None:
+        for name in ("integers", "text", "text_offsets"):
+            array = getattr(self, name)
+            if array is not None:
+                view = array.view()
+                view.flags.writeable = False
+                object.__setattr__(self, name, view)
+
     @classmethod
     def range(cls, count: int) -> Labels:
         """The labels 0, 1, ..., count-1."""
@@ -40,21 +52,23 @@ class Labels:
 
     @classmethod
     def of(cls, values: Sequence[Label] | NDArray[Any]) -> Labels:
-        """Labels from integers or strings; anything else is turned into text by str()."""
-        array = np.asarray(values) if not isinstance(values, np.ndarray) else values
-        if array.dtype.kind in "iu" and array.size:
-            if array.dtype == np.uint64 and array.max() > np.iinfo(np.int64).max:
-                return cls.from_text([str(v) for v in array.tolist()])
-            integers = np.ascontiguousarray(array, dtype=np.int64)
-            if np.array_equal(integers, np.arange(len(integers))):
-                return cls(len(integers))
-            return cls(len(integers), integers=integers)
-        return cls.from_text([v if isinstance(v, str) else str(v) for v in values])
+        """Labels from integers or strings; anything else is turned into text by str(). All must differ."""
+        integers = _integers(values)
+        if integers is None:
+            return cls.from_text([v if isinstance(v, str) else str(v) for v in values])
+        if np.array_equal(integers, np.arange(len(integers))):
+            return cls(len(integers))
+        ordered = np.sort(integers)
+        if (ordered[1:] == ordered[:-1]).any():
+            raise _twice(str(ordered[:-1][ordered[1:] == ordered[:-1]][0]))
+        return cls(len(integers), integers=integers)
 
     @classmethod
     def from_text(cls, values: Sequence[str]) -> Labels:
-        """Text labels, stored as one UTF-8 buffer."""
-        encoded = [v.encode("utf-8") for v in values]
+        """Text labels, stored as one UTF-8 buffer. All must differ."""
+        if len(set(values)) < len(values):
+            raise _twice(Counter(values).most_common(1)[0][0])
+        encoded = [_encoded(v) for v in values]
         offsets = np.zeros(len(encoded) + 1, dtype=np.int64)
         np.cumsum([len(e) for e in encoded], out=offsets[1:])
         return cls(len(encoded), text=np.frombuffer(b"".join(encoded), dtype=np.uint8), text_offsets=offsets)
@@ -78,7 +92,11 @@ class Labels:
         return node if self.integers is None else int(self.integers[node])
 
     def __iter__(self) -> Iterator[Label]:
-        return (self[node] for node in range(self.count))
+        if self.text_offsets is not None and self.text is not None:
+            text = self.text.tobytes()
+            ends = self.text_offsets.tolist()
+            return (text[a:b].decode("utf-8") for a, b in pairwise(ends))
+        return iter(range(self.count) if self.integers is None else self.integers.tolist())
 
     @cached_property
     def _text_index(self) -> dict[str, int]:
@@ -108,24 +126,63 @@ class Labels:
         return nodes
 
     def _integer_indices(self, labels: Sequence[Label] | NDArray[Any]) -> NDArray[np.int64]:
-        try:
-            wanted = np.asarray(labels).astype(np.int64)
-        except (ValueError, TypeError, OverflowError):
-            bad = next(v for v in labels if not _is_integer(v))
-            raise InputError(
-                f"no node is labelled {readable(str(bad))}: this network's labels are integers"
-            ) from None
+        wanted = np.asarray(labels)
+        if wanted.dtype.kind != "i":
+            wanted = np.array([_as_integer(label) for label in labels], dtype=np.int64)
         if self.integers is None:
             return np.where((wanted >= 0) & (wanted < self.count), wanted, -1)
         order = self._integer_order
-        ordered = self.integers[order]
-        place = np.minimum(np.searchsorted(ordered, wanted), self.count - 1)
-        return np.where(ordered[place] == wanted, order[place], -1)
+        place = np.minimum(np.searchsorted(self.integers, wanted, sorter=order), self.count - 1)
+        return np.where(self.integers[order[place]] == wanted, order[place], -1)
 
 
-def _is_integer(value: object) -> bool:
+def _integers(values: Sequence[Label] | NDArray[Any]) -> NDArray[np.int64] | None:
+    """A copy of the values as 64-bit integers, or None where they are none, do not fit or are no integers."""
+    if len(values) == 0:
+        return None
+    if isinstance(values, np.ndarray) and values.dtype != object:
+        fits = values.dtype.kind in "iu" and int(values.max()) <= np.iinfo(np.int64).max
+        return np.array(values, dtype=np.int64) if fits else None
+    if not all(isinstance(v, (int, np.integer)) and not isinstance(v, bool) for v in values):
+        return None
     try:
-        int(value)  # type: ignore[call-overload]
-    except (ValueError, TypeError):
-        return False
-    return True
+        return np.array(values, dtype=np.int64)
+    except OverflowError:
+        return None
+
+
+def _twice(label: str) -> InputError:
+    return InputError(f"the label {readable(label)} is given to two nodes; every node needs its own label")
+
+
+def _encoded(label: str) -> bytes:
+    try:
+        return label.encode("utf-8")
+    except UnicodeEncodeError:
+        raise InputError(
+            f"the label {readable(label)} is not valid Unicode text; remove its lone surrogates"
+        ) from None
+
+
+def _as_integer(label: object) -> int:
+    """A label as a 64-bit integer: an integer, a whole float or the canonical spelling of an integer."""
+    if isinstance(label, (int, np.integer)) and -(2**63) <= int(label) < 2**63:
+        return int(label)
+    if isinstance(label, (float, np.floating)) and float(label).is_integer() and abs(float(label)) < 2**53:
+        return int(label)
+    spelled = canonical_integer(label) if isinstance(label, str) else None
+    if spelled is None:
+        raise InputError(f"no node is labelled {readable(str(label))}: this network's labels are integers")
+    return spelled
+
+
+def canonical_integer(text: str) -> int | None:
+    """The 64-bit integer this text spells in its one canonical way, or None: '007' and '+7' are names.
+
+    >>> canonical_integer("-12"), canonical_integer("012"), canonical_integer(str(2**63))
+    (-12, None, None)
+    """
+    if not _CANONICAL.fullmatch(text):
+        return None
+    value = int(text)
+    return value if -(2**63) <= value < 2**63 else None

@@ -1,1 +1,5 @@
-"""(see ARCHITECTURE.md)"""
+"""What is believed: hyperparameters, and the reference form of every equation."""
+
+from blockmix.model.hyper import Model
+
+__all__ = ["Model"]

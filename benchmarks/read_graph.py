@@ -1,0 +1,163 @@
+"""How fast edge lists are read, and in how much memory.
+
+    python benchmarks/read_graph.py [--edges 10000000] [--threads 2] [--repeats 3] [--json FILE]
+
+Writes an edge list with ids of six and seven digits to a temporary folder, then measures: the parser alone on
+one thread, from the page cache; the whole of read_graph (parse, relabel, CSR), each time in a fresh process
+with its kernels already compiled; and the growth of that process's peak memory against the finished CSR.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+PARSE_TARGET = 20e6
+READ_TARGET_S = 4.0
+MEMORY_TARGET = 4.0
+
+
+def write_edges(
+    path: Path, n_edges: int, n_ids: int, *, separator: str, extra: str = "", seed: int = 1
+) -> None:
+    rng = np.random.default_rng(seed)
+    with path.open("w") as out:
+        for start in range(0, n_edges, 500_000):
+            pairs = rng.integers(100_000, 100_000 + n_ids, (min(500_000, n_edges - start), 2))
+            out.write("".join([f"{a}{separator}{b}{extra}\n" for a, b in pairs.tolist()]))
+
+
+def peak_bytes() -> int:
+    """Peak resident memory of this process; Linux counts in KiB, macOS in bytes."""
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024
+
+
+def measure_parse(path: Path) -> dict[str, float]:
+    """The parser alone: every block of the file, one thread, text already in the page cache."""
+    from blockmix.graph import parser
+    from blockmix.graph.source import Source
+
+    with Source(path) as source:
+        blocks = [load() for load in source.blocks(0)]
+    pairs = np.empty((max(len(b) for b in blocks) // 4 + 1, 2), dtype=np.int64)
+    parser.parse_integers(blocks[0], len(blocks[0]), pairs)
+    best, records = np.inf, 0
+    for _ in range(3):
+        start = time.perf_counter()
+        records = sum(parser.parse_integers(block, len(block), pairs)[1] for block in blocks)
+        best = min(best, time.perf_counter() - start)
+    with Source(path) as source:
+        start = time.perf_counter()
+        for load in source.blocks(0):
+            block = load()
+            parser.parse_integers(block, len(block), pairs)
+        with_reading = time.perf_counter() - start
+    return {
+        "seconds": best,
+        "edges_per_s": records / best,
+        "edges_per_s_with_reading": records / with_reading,
+    }
+
+
+def measure_read(path: Path, threads: int, warm: Path) -> dict[str, float]:
+    """read_graph in this process, its kernels compiled beforehand on a small file of the same kind."""
+    from blockmix.graph.read import read_graph
+
+    read_graph(warm, threads=threads)
+    before = peak_bytes()
+    start = time.perf_counter()
+    graph = read_graph(path, threads=threads)
+    seconds = time.perf_counter() - start
+    finished = graph.offsets.nbytes + graph.neighbors.nbytes
+    grown = peak_bytes() - before
+    return {
+        "seconds": seconds,
+        "csr_bytes": finished,
+        "peak_growth_bytes": grown,
+        "times_csr": grown / finished,
+        "links": graph.n_edges,
+        "nodes": graph.n_nodes,
+    }
+
+
+def in_fresh_process(*arguments: object) -> dict[str, float]:
+    command = [sys.executable, __file__, *map(str, arguments)]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    result: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    return result
+
+
+def best_read(path: Path, threads: int, repeats: int, warm: Path) -> dict[str, float]:
+    runs = [in_fresh_process("--one-read", path, warm, "--threads", threads) for _ in range(repeats)]
+    best = min(runs, key=lambda run: run["seconds"])
+    best["times_csr"] = max(run["times_csr"] for run in runs)
+    return best
+
+
+def benchmark(n_edges: int, threads: int, repeats: int, n_ids: int) -> dict[str, object]:
+    figures: dict[str, object] = {
+        "machine": f"{platform.machine()}, {platform.system()}, Python {platform.python_version()}",
+        "edges": n_edges,
+        "ids": n_ids,
+        "threads": threads,
+    }
+    print(f"{'file':<22}{'what':<30}{'seconds':>9}{'M edges/s':>11}{'peak / CSR':>12}")
+    kinds = {"blank": (" ", ""), "tab": ("\t", ""), "tab and weight": ("\t", "\t0.5")}
+    with tempfile.TemporaryDirectory() as folder:
+        for name, (separator, extra) in kinds.items():
+            path, warm = Path(folder, "edges.txt"), Path(folder, "warm.txt")
+            write_edges(path, n_edges, n_ids, separator=separator, extra=extra)
+            write_edges(warm, 1000, n_ids, separator=separator, extra=extra)
+            parsed = in_fresh_process("--one-parse", path)
+            show(name, "parser, 1 thread", parsed["seconds"], parsed["edges_per_s"])
+            figures[name] = {"parse": parsed}
+            for used in sorted({1, threads}):
+                read = best_read(path, used, repeats, warm)
+                show(name, f"read_graph, {used} threads", read["seconds"], n_edges / read["seconds"], read)
+                figures[name][f"read_{used}"] = read  # type: ignore[index]
+    print(
+        f"targets: parser {PARSE_TARGET / 1e6:.0f} M edges/s; read_graph of 10M edges on 2 threads "
+        f"{READ_TARGET_S:.0f} s and {MEMORY_TARGET:.0f} times the CSR"
+    )
+    return figures
+
+
+def show(name: str, what: str, seconds: float, rate: float, read: dict[str, float] | None = None) -> None:
+    memory = f"{read['times_csr']:>12.2f}" if read else ""
+    print(f"{name:<22}{what:<30}{seconds:>9.2f}{rate / 1e6:>11.1f}{memory}", flush=True)
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description="Measure the reading of edge lists.")
+    options.add_argument("--edges", type=int, default=10_000_000)
+    options.add_argument(
+        "--ids", type=int, default=2_000_000, help="number of different node ids to draw from"
+    )
+    options.add_argument("--threads", type=int, default=2)
+    options.add_argument("--repeats", type=int, default=3)
+    options.add_argument("--json", type=Path, help="also write the figures to this file")
+    options.add_argument("--one-parse", type=Path, help=argparse.SUPPRESS)
+    options.add_argument("--one-read", type=Path, nargs=2, help=argparse.SUPPRESS)
+    chosen = options.parse_args()
+    if chosen.one_parse:
+        print(json.dumps(measure_parse(chosen.one_parse)))
+    elif chosen.one_read:
+        print(json.dumps(measure_read(chosen.one_read[0], chosen.threads, chosen.one_read[1])))
+    else:
+        figures = benchmark(chosen.edges, chosen.threads, chosen.repeats, chosen.ids)
+        if chosen.json:
+            chosen.json.write_text(json.dumps(figures, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()

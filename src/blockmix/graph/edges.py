@@ -1,0 +1,149 @@
+"""Networks from pairs of labels held in memory: the border where labels are checked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blockmix.errors import InputError, readable
+from blockmix.graph.build import build_rows, node_dtype
+from blockmix.graph.graph import Graph
+from blockmix.graph.labels import Labels
+from blockmix.graph.relabel import number_integers
+from blockmix.graph.summary import ReadSummary
+
+
+def from_edges(edges: NDArray[Any] | Iterable[Sequence[Any]], nodes: Any = None) -> Graph:
+    """A network from pairs of labels; see `Graph.from_edges`."""
+    ends, extra = _pairs(edges)
+    isolated = None if nodes is None else node_labels(nodes, "nodes")
+    return graph_from_ends(ends, isolated, source="edges", extra_columns=extra)
+
+
+def graph_from_ends(
+    ends: NDArray[Any],
+    isolated: NDArray[Any] | None = None,
+    *,
+    source: str,
+    extra_columns: int = 0,
+    notes: tuple[str, ...] = (),
+) -> Graph:
+    """Number the labels of an (m, 2) array, in integers or Python objects, and merge the links."""
+    if ends.dtype.kind == "i" and (isolated is None or isolated.dtype.kind == "i"):
+        chunks, labels = number_integers([ends], isolated)
+    else:
+        chunks, labels = _number_objects(ends, isolated)
+    return assemble(
+        chunks, labels, source=source, records=len(ends), extra_columns=extra_columns, notes=notes
+    )
+
+
+def assemble(
+    chunks: list[NDArray[Any]], labels: Labels, *, source: str, records: int, threads: int = 1, **said: Any
+) -> Graph:
+    """The finished network from numbered links, with the summary of what was merged; empties `chunks`."""
+    looped = np.unique(np.concatenate([c[c[:, 0] == c[:, 1], 0] for c in chunks])) if chunks else np.empty(0)
+    rows = build_rows(chunks, len(labels), threads)
+    degrees = np.diff(rows.offsets)
+    summary = ReadSummary(
+        source=source,
+        records=records,
+        nodes=len(labels),
+        links=len(rows.neighbors) // 2,
+        merged=rows.merged,
+        self_loops=rows.self_loops,
+        isolated=int(np.count_nonzero(degrees == 0)),
+        loop_only=int(np.count_nonzero(degrees[looped.astype(np.int64)] == 0)),
+        **said,
+    )
+    return Graph(rows.offsets, rows.neighbors, labels, summary)
+
+
+def _pairs(edges: Any) -> tuple[NDArray[Any], int]:
+    """Links as an (m, 2) array of int64 or objects, and how many had columns after the second."""
+    if isinstance(edges, np.ndarray):
+        if edges.ndim != 2 or edges.shape[1] < 2:
+            if edges.size == 0:
+                return np.empty((0, 2), dtype=np.int64), 0
+            raise InputError(f"edges must be an (m, 2) array of labels, not one of shape {edges.shape}")
+        extra = len(edges) if edges.shape[1] > 2 else 0
+        return node_labels(edges[:, :2].reshape(-1), "edges").reshape(-1, 2), extra
+    if not isinstance(edges, Iterable):
+        raise InputError(f"edges must be pairs of labels such as [(1, 2)], not {readable(str(edges))}")
+    flat: list[Any] = []
+    extra = 0
+    for place, pair in enumerate(edges):
+        if isinstance(pair, (str, bytes)) or not hasattr(pair, "__len__") or len(pair) < 2:
+            raise InputError(f"edges[{place}] is {readable(str(pair))}, not a pair of labels such as (1, 2)")
+        flat += (pair[0], pair[1])
+        extra += len(pair) > 2
+    return node_labels(flat, "edges").reshape(-1, 2), extra
+
+
+def node_labels(values: Any, what: str) -> NDArray[Any]:
+    """Labels as a flat array of int64, or of objects (integers and text) where they are not all integers."""
+    if isinstance(values, (str, bytes)):
+        raise InputError(f"{what} must be a sequence of labels, not one text {readable(values)}")
+    array = values if isinstance(values, np.ndarray) else _as_array(list(values))
+    if array.dtype.kind == "i" or (array.dtype.kind == "u" and (array < 2**63).all()):
+        return np.ascontiguousarray(array, dtype=np.int64)
+    if array.dtype.kind == "f":
+        return _whole_numbers(array, what)
+    if array.size == 0:
+        return np.empty(0, dtype=np.int64)
+    objects = np.empty(array.size, dtype=object)
+    objects[:] = [_plain(v, what, i) for i, v in enumerate(array.reshape(-1).tolist())]
+    if all(type(v) is int and -(2**63) <= v < 2**63 for v in objects):
+        return objects.astype(np.int64)
+    return objects
+
+
+def _as_array(values: list[Any]) -> NDArray[Any]:
+    if all(type(v) is int for v in values):
+        try:
+            return np.array(values, dtype=np.int64)
+        except OverflowError:
+            pass
+    objects = np.empty(len(values), dtype=object)
+    objects[:] = values
+    return objects
+
+
+def _whole_numbers(array: NDArray[Any], what: str) -> NDArray[np.int64]:
+    """Integers that a table stored as floats; a gap or a fraction is not a label."""
+    wrong = ~(np.isfinite(array) & (np.floor(array) == array) & (np.abs(array) < 2**53))
+    if wrong.any():
+        place = int(np.argmax(wrong))
+        raise InputError(
+            f"{what}: value {place} is {array.reshape(-1)[place]}, not a node label; "
+            "labels are integers or text, so drop missing values and turn fractions into text first"
+        )
+    return array.astype(np.int64)
+
+
+def _plain(value: Any, what: str, place: int) -> Any:
+    """A label as a Python int or the object itself; missing values are refused."""
+    if value is None or value != value:
+        raise InputError(f"{what}: value {place} is missing ({value}); drop records without a label first")
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
+        return int(value)
+    return value
+
+
+def _number_objects(ends: NDArray[Any], isolated: NDArray[Any] | None) -> tuple[list[NDArray[Any]], Labels]:
+    """Number text, or a mixture turned into text, by first appearance."""
+    numbers: dict[Any, int] = {}
+    flat = [numbers.setdefault(v, len(numbers)) for v in ends.reshape(-1).tolist()]
+    for value in () if isolated is None else isolated.tolist():
+        numbers.setdefault(value, len(numbers))
+    texts = [value if isinstance(value, str) else str(value) for value in numbers]
+    if len(set(texts)) < len(texts):
+        twice = next(t for i, t in enumerate(texts) if t in texts[:i])
+        raise InputError(f"two different labels both read {readable(twice)} as text; rename one of them")
+    numbered = np.array(flat, dtype=node_dtype(len(numbers))).reshape(-1, 2)
+    return [numbered], Labels.from_text(texts)

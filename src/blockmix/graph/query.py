@@ -1,0 +1,113 @@
+"""Asking a network about its links: which pairs are linked, all links, the network without some of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from blockmix.errors import InputError
+
+Array = NDArray[Any]
+
+
+def checked_pairs(pairs: Any, n_nodes: int) -> NDArray[np.int64]:
+    """Pairs of node numbers as an (m, 2) int64 array; anything outside 0..N-1 is refused."""
+    array = np.asarray(pairs)
+    if array.size == 0:
+        return np.empty((0, 2), dtype=np.int64)
+    if array.ndim != 2 or array.shape[1] != 2 or array.dtype.kind not in "iu":
+        raise InputError(
+            f"pairs must be an (m, 2) array of node numbers, not one of shape {array.shape} and type "
+            f"{array.dtype}; use graph.labels.indices to turn labels into node numbers"
+        )
+    outside = (array < 0) | (array >= n_nodes)
+    if outside.any():
+        place = int(np.argmax(outside.any(axis=1)))
+        shown = tuple(array[place].tolist())
+        raise InputError(f"pairs[{place}] is {shown}, but nodes are numbered 0 to {n_nodes - 1}")
+    return np.ascontiguousarray(array, dtype=np.int64)
+
+
+def has_edges(offsets: Array, neighbors: Array, pairs: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Whether each pair is linked, by binary search in the shorter row."""
+    found = np.empty(len(pairs), dtype=np.bool_)
+    _linked(offsets, neighbors, pairs, found)
+    return found
+
+
+def all_edges(offsets: Array, neighbors: Array) -> Array:
+    """Every link once, as (a, b) with a < b, in increasing order."""
+    out = np.empty((len(neighbors) // 2, 2), dtype=neighbors.dtype)
+    _upper(offsets, neighbors, out)
+    return out
+
+
+def without(offsets: Array, neighbors: Array, pairs: NDArray[np.int64]) -> tuple[Array, Array]:
+    """The rows of the network without these links, in time proportional to its size."""
+    dropped = np.zeros(len(neighbors), dtype=np.bool_)
+    missing = _drop(offsets, neighbors, pairs, dropped)
+    if missing >= 0:
+        a, b = pairs[missing].tolist()
+        raise InputError(f"pairs[{missing}] is ({a}, {b}), which is not a link and cannot be removed")
+    kept = np.zeros(len(offsets), dtype=np.int64)
+    _count_kept(offsets, dropped, kept)
+    return kept, neighbors[~dropped]
+
+
+@njit(cache=True, nogil=True)
+def _find(neighbors, first, last, node):  # type: ignore[no-untyped-def]
+    """The position of a node in the sorted row neighbors[first:last], or -1."""
+    end = last
+    while first < last:
+        middle = first + (last - first) // 2
+        if neighbors[middle] < node:
+            first = middle + 1
+        else:
+            last = middle
+    return first if first < end and neighbors[first] == node else np.int64(-1)
+
+
+@njit(cache=True, nogil=True)
+def _linked(offsets, neighbors, pairs, found):  # type: ignore[no-untyped-def]
+    for p in range(pairs.shape[0]):
+        a, b = pairs[p, 0], pairs[p, 1]
+        if offsets[a + 1] - offsets[a] > offsets[b + 1] - offsets[b]:
+            a, b = b, a
+        found[p] = _find(neighbors, offsets[a], offsets[a + 1], b) >= 0
+
+
+@njit(cache=True, nogil=True)
+def _upper(offsets, neighbors, out):  # type: ignore[no-untyped-def]
+    e = np.int64(0)
+    for row in range(offsets.shape[0] - 1):
+        for i in range(offsets[row], offsets[row + 1]):
+            if neighbors[i] > row:
+                out[e, 0] = row
+                out[e, 1] = neighbors[i]
+                e += 1
+
+
+@njit(cache=True, nogil=True)
+def _drop(offsets, neighbors, pairs, dropped):  # type: ignore[no-untyped-def]
+    """Mark both directions of every pair; returns the first pair that is not a link, or -1."""
+    for p in range(pairs.shape[0]):
+        a, b = pairs[p, 0], pairs[p, 1]
+        there = _find(neighbors, offsets[a], offsets[a + 1], b)
+        back = _find(neighbors, offsets[b], offsets[b + 1], a)
+        if there < 0 or back < 0:
+            return p
+        dropped[there] = True
+        dropped[back] = True
+    return -1
+
+
+@njit(cache=True, nogil=True)
+def _count_kept(offsets, dropped, kept):  # type: ignore[no-untyped-def]
+    for row in range(offsets.shape[0] - 1):
+        n = kept[row]
+        for i in range(offsets[row], offsets[row + 1]):
+            n += not dropped[i]
+        kept[row + 1] = n

@@ -1,0 +1,189 @@
+"""A network on disk: a folder of memory-mappable .npy files and a small manifest; nothing is unpickled."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blockmix._version import __version__
+from blockmix.errors import InputError
+from blockmix.graph.graph import Graph
+from blockmix.graph.labels import Labels
+from blockmix.graph.summary import ReadSummary
+
+FORMAT = "blockmix graph"
+VERSION = 1
+_MANIFEST = "manifest.json"
+_ARRAYS = {
+    "offsets": ("<i8",),
+    "neighbors": ("<i4", "<i8"),
+    "label_integers": ("<i8",),
+    "label_text": ("|u1",),
+    "label_offsets": ("<i8",),
+}
+_OF_KIND = {"range": (), "integer": ("label_integers",), "text": ("label_text", "label_offsets")}
+
+
+def save_graph(graph: Graph, path: str | os.PathLike[str]) -> None:
+    """Write a network to a folder: whole or not at all. An earlier network there is replaced."""
+    target = Path(path)
+    _refuse_foreign(target)
+    parent = target.absolute().parent
+    try:
+        parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=parent, prefix=f".{target.name}-") as scratch:
+            folder = Path(scratch, "graph")
+            folder.mkdir()
+            _write(graph, folder)
+            if target.exists():
+                os.rename(target, Path(scratch, "old"))
+            os.rename(folder, target)
+    except OSError as error:
+        raise InputError(f"{target}: the network cannot be saved ({error.strerror or error})") from error
+
+
+def _refuse_foreign(target: Path) -> None:
+    """Replace only what save_graph wrote, or an empty folder."""
+    if not target.exists():
+        return
+    if target.is_dir() and (not any(target.iterdir()) or _is_ours(target)):
+        return
+    raise InputError(f"{target}: exists and is not a saved network; choose another name or remove it")
+
+
+def _is_ours(folder: Path) -> bool:
+    try:
+        manifest = json.loads((folder / _MANIFEST).read_text("utf-8"))
+    except (OSError, ValueError):
+        return False
+    return isinstance(manifest, dict) and manifest.get("format") == FORMAT
+
+
+def _write(graph: Graph, folder: Path) -> None:
+    arrays = {
+        "offsets": graph.offsets,
+        "neighbors": graph.neighbors,
+        "label_integers": graph.labels.integers,
+        "label_text": graph.labels.text,
+        "label_offsets": graph.labels.text_offsets,
+    }
+    stored = {name: array for name, array in arrays.items() if array is not None}
+    for name, array in stored.items():
+        little = array.astype(array.dtype.newbyteorder("<"), copy=False)
+        np.save(folder / f"{name}.npy", little, allow_pickle=False)
+    manifest = {
+        "format": FORMAT,
+        "version": VERSION,
+        "written_by": f"blockmix {__version__}",
+        "nodes": graph.n_nodes,
+        "links": graph.n_edges,
+        "labels": graph.labels.kind,
+        "fingerprint": graph.fingerprint,
+        "summary": None if graph.summary is None else asdict(graph.summary),
+    }
+    (folder / _MANIFEST).write_text(json.dumps(manifest, indent=2) + "\n", "utf-8")
+
+
+def load_graph(path: str | os.PathLike[str], mmap: bool = True, verify: bool | None = None) -> Graph:
+    """Open a saved network, mapped into memory unless told otherwise.
+
+    Sizes and offsets are always checked; `verify` also compares the fingerprint, which reads everything. It
+    is on by default where everything is read anyway, that is without `mmap`.
+    """
+    folder = Path(path)
+    manifest = _manifest(folder)
+    kind = manifest.get("labels")
+    if kind not in _OF_KIND:
+        raise _damaged(folder, f"the manifest names an unknown kind of labels, {kind!r}")
+    arrays = {name: _array(folder, name, mmap) for name in ("offsets", "neighbors", *_OF_KIND[kind])}
+    _check(folder, manifest, arrays)
+    count = len(arrays["offsets"]) - 1
+    labels = Labels(
+        count, arrays.get("label_integers"), arrays.get("label_text"), arrays.get("label_offsets")
+    )
+    graph = Graph(arrays["offsets"], arrays["neighbors"], labels, _summary(folder, manifest))
+    if (not mmap if verify is None else verify) and graph.fingerprint != manifest.get("fingerprint"):
+        raise _damaged(folder, "the content does not match its fingerprint")
+    return graph
+
+
+def _damaged(folder: Path, problem: str) -> InputError:
+    return InputError(f"{folder}: {problem}; save the network again or restore the folder from a copy")
+
+
+def _manifest(folder: Path) -> dict[str, Any]:
+    try:
+        manifest = json.loads((folder / _MANIFEST).read_text("utf-8"))
+    except (FileNotFoundError, NotADirectoryError):
+        raise InputError(
+            f"{folder}: not a saved network: there is no {_MANIFEST}; name a folder written by Graph.save, "
+            "or use read_graph for an edge list"
+        ) from None
+    except (OSError, ValueError, RecursionError) as error:
+        raise _damaged(folder, f"{_MANIFEST} cannot be read ({error})") from None
+    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
+        raise InputError(f"{folder}: not a saved network; name a folder written by Graph.save")
+    if manifest.get("version") != VERSION:
+        raise InputError(
+            f"{folder}: saved in version {manifest.get('version')!r} of the format, and this blockmix reads "
+            f"version {VERSION}; use the blockmix that wrote it ({manifest.get('written_by')})"
+        )
+    return manifest
+
+
+def _array(folder: Path, name: str, mmap: bool) -> NDArray[Any]:
+    file = folder / f"{name}.npy"
+    array: NDArray[Any]
+    try:
+        # np.load would also open archives and pickles, which have no business here.
+        if mmap:
+            array = np.lib.format.open_memmap(file, mode="r")
+        else:
+            with open(file, "rb") as stored:
+                array = np.lib.format.read_array(stored, allow_pickle=False)
+    except (OSError, ValueError, EOFError, TypeError, OverflowError, MemoryError) as error:
+        raise _damaged(folder, f"{file.name} cannot be read ({error})") from None
+    if not isinstance(array, np.ndarray) or array.ndim != 1 or array.dtype.str not in _ARRAYS[name]:
+        raise _damaged(folder, f"{file.name} is not the array it should be")
+    # np.memmap subclasses ndarray; kernels are compiled for plain arrays.
+    return np.asarray(array)
+
+
+def _check(folder: Path, manifest: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+    offsets, neighbors = arrays["offsets"], arrays["neighbors"]
+    if len(offsets) - 1 != manifest.get("nodes") or len(neighbors) != 2 * _whole(manifest.get("links")):
+        raise _damaged(folder, "the arrays are not as long as the manifest says")
+    if not _rises(offsets, len(neighbors)):
+        raise _damaged(folder, "offsets.npy does not fit neighbors.npy")
+    n_nodes = len(offsets) - 1
+    if "label_integers" in arrays and len(arrays["label_integers"]) != n_nodes:
+        raise _damaged(folder, "label_integers.npy has not one label per node")
+    if "label_offsets" in arrays:
+        ends = arrays["label_offsets"]
+        if len(ends) != n_nodes + 1 or not _rises(ends, len(arrays["label_text"])):
+            raise _damaged(folder, "label_offsets.npy does not fit the nodes and label_text.npy")
+
+
+def _whole(value: object) -> int:
+    return value if isinstance(value, int) else -1
+
+
+def _rises(offsets: NDArray[Any], end: int) -> bool:
+    return bool(len(offsets) and offsets[0] == 0 and offsets[-1] == end and (np.diff(offsets) >= 0).all())
+
+
+def _summary(folder: Path, manifest: dict[str, Any]) -> ReadSummary | None:
+    stored = manifest.get("summary")
+    if stored is None:
+        return None
+    try:
+        return ReadSummary(**{**stored, "notes": tuple(stored.get("notes", ()))})
+    except (TypeError, AttributeError):
+        raise _damaged(folder, "the summary in the manifest is not readable") from None

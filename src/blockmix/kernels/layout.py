@@ -1,0 +1,122 @@
+"""What the kernels see: arrays and scalars, grouped by what they mean.
+
+The groups are NamedTuples because numba takes them as they are: a kernel then reads `rows.weights[b, j]`
+instead of its seventeenth argument.
+
+A node's membership is a row of L slots. Slot j of node a is the pair (community, weight) at
+`words[a, 2j]` and `weights[a, 2j + 1]`, two views of one memory: a row of 16 slots is one 128-byte line,
+and a node with few communities is read with a single cache miss. Used slots come first; a community of
+-1 ends the row. Weights are pi_ak and sum to one; `total` is s_a, so phi_ak = weight * total.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+# Sums over nodes are kept in fixed point: integer addition is associative, so a sum has the same bits
+# whatever the order, the number of threads or the device. 2^-30 resolves 1e-9; 2^63 is out of reach.
+FIXED_POINT = float(2**30)
+
+# Columns of the statistics gathered for every community.
+MEMBERS, MEMBERS_SQUARED, LINKS_INSIDE, EXPOSURE = 0, 1, 2, 3
+STATISTICS = 4
+
+# The purposes that random numbers are drawn for; with the slot they make the third counter word.
+DRAW_JUMPS, DRAW_SIZE, DRAW_NEIGHBORS, DRAW_BIRTHS, DRAW_BIRTH_SIZE, DRAW_BIRTH_PLACE, DRAW_NON_LINKS = range(1, 8)
+DRAW_STRENGTH_JUMPS, DRAW_STRENGTH_SIZE, DRAW_START = range(8, 11)
+
+
+class Network(NamedTuple):
+    """Training links, and the pairs that are neither link nor non-link because they are held out."""
+
+    offsets: NDArray[np.int64]
+    neighbors: NDArray[Any]
+    hidden_offsets: NDArray[np.int64]
+    hidden_neighbors: NDArray[Any]
+
+
+class Rows(NamedTuple):
+    """Memberships of all nodes (or of a batch of them), see the module's text."""
+
+    words: NDArray[np.int32]
+    weights: NDArray[np.float32]
+    total: NDArray[np.float32]
+
+
+class Strengths(NamedTuple):
+    """Strength of every community, and of the background as entry K; `total` and `expansion` belong to (S1)."""
+
+    value: NDArray[np.float64]
+    total: NDArray[np.float64]
+    expansion: NDArray[np.float64]
+
+
+class Prior(NamedTuple):
+    """Hyperparameters: Dirichlet concentration, the two of Beta, the background's Beta."""
+
+    alpha: float
+    eta_link: float
+    eta_non_link: float
+    background_link: float
+    background_non_link: float
+
+
+class Settings(NamedTuple):
+    """How a node is updated: step h, neighbours n_1, non-links n_0, smallest phi, candidate cut, the pull."""
+
+    step: float
+    neighbors: int
+    non_links: int
+    smallest: float
+    cut: float
+    pull: bool
+
+
+class Key(NamedTuple):
+    """The part of a Philox counter and key that is the same for a whole sweep."""
+
+    low: np.uint32
+    high: np.uint32
+    sweep: np.uint32
+
+
+class Scratch(NamedTuple):
+    """Work space of one worker; `place[k]` is where community k stands in the local lists, or -1."""
+
+    place: NDArray[np.int32]
+    community: NDArray[np.int32]
+    phi: NDArray[np.float64]
+    pi: NDArray[np.float64]
+    gain: NDArray[np.float64]
+    near: NDArray[np.float64]
+    near_squared: NDArray[np.float64]
+    exposure: NDArray[np.float64]
+    hit: NDArray[np.int32]
+    sample: NDArray[np.int64]
+
+
+# Communities drawn in by the neighbours of one node that are looked at in one update, at most.
+MAX_CANDIDATES = 48
+MAX_BIRTHS = 64
+
+
+def empty_rows(nodes: int, slots: int) -> Rows:
+    """Rows with every slot unused."""
+    words = np.full((nodes, 2 * slots), -1, dtype=np.int32)
+    return Rows(words, words.view(np.float32), np.zeros(nodes, dtype=np.float32))
+
+
+def new_scratch(communities: int, slots: int, non_links: int) -> Scratch:
+    """Work space for one worker."""
+    size = slots + MAX_CANDIDATES + MAX_BIRTHS
+    real = [np.zeros(size) for _ in range(6)]
+    return Scratch(
+        np.full(communities, -1, dtype=np.int32),
+        np.zeros(size, dtype=np.int32),
+        *real,
+        np.zeros(slots, dtype=np.int32),
+        np.zeros(max(non_links, 1), dtype=np.int64),
+    )

@@ -1,0 +1,39 @@
+"""Link probabilities of pairs under one state, equation (M1) on sparse rows."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from blockmix.kernels.layout import Rows
+from blockmix.kernels.philox import kernel
+
+
+@kernel
+def pair_probability(a: int, b: int, rows: Rows, value: np.ndarray) -> float:
+    """(M1) delta + sum_k (beta_k - delta) pi_ak pi_bk; `value` holds the strengths and, last, the background."""
+    slots = rows.words.shape[1] // 2
+    background = value[-1]
+    probability = background
+    for i in range(slots):
+        k = rows.words[a, 2 * i]
+        if k < 0:
+            break
+        for j in range(slots):
+            other = rows.words[b, 2 * j]
+            if other < 0:
+                break
+            if other == k:
+                shared = float(rows.weights[a, 2 * i + 1]) * float(rows.weights[b, 2 * j + 1])
+                probability += (value[k] - background) * shared
+                break
+    return probability
+
+
+@kernel
+def add_pair_probabilities(
+    begin: int, end: int, pairs: np.ndarray, rows: Rows, value: np.ndarray, keep: float, weight: float, out: np.ndarray
+) -> None:
+    """out = keep * out + weight * probability, for the pairs [begin, end)."""
+    for i in range(begin, end):
+        probability = pair_probability(pairs[i, 0], pairs[i, 1], rows, value)
+        out[i] = keep * out[i] + weight * probability

@@ -1,0 +1,58 @@
+"""Threads for kernels that release the GIL: a range is cut into one piece a worker.
+
+Plain threads rather than numba's parallel loops: nothing extra to compile, safe after a fork and when
+several fits run side by side in one process. Results never depend on how a range was cut: every kernel's
+random numbers are keyed by node, and its sums are integers.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+# Below this many nodes a batch is done sooner than a second thread has woken up.
+WORTH_A_THREAD = 96
+
+
+def default_threads() -> int:
+    """The number of processors this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0)) or 1
+    return os.cpu_count() or 1
+
+
+class Workers:
+    """A fixed number of workers that share out ranges; close it, or use it in a `with` block."""
+
+    def __init__(self, threads: int | None = None) -> None:
+        self.threads = max(1, default_threads() if threads is None else int(threads))
+        self._pool: ThreadPoolExecutor | None = None
+
+    def share(self, count: int, task: Callable[[int, int, int], None]) -> None:
+        """Run task(worker, begin, end) over [0, count); returns when all of it is done."""
+        pieces = max(1, min(self.threads, count // WORTH_A_THREAD))
+        if pieces == 1:
+            task(0, 0, count)
+            return
+        if self._pool is None:
+            self._pool = ThreadPoolExecutor(self.threads - 1, thread_name_prefix="blockmix")
+        cuts = [count * i // pieces for i in range(pieces + 1)]
+        waiting = [self._pool.submit(task, i, cuts[i], cuts[i + 1]) for i in range(1, pieces)]
+        try:
+            task(0, cuts[0], cuts[1])
+        finally:
+            for future in waiting:
+                future.result()
+
+    def close(self) -> None:
+        """End the threads."""
+        if self._pool is not None:
+            self._pool.shutdown()
+            self._pool = None
+
+    def __enter__(self) -> Workers:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

@@ -1,0 +1,48 @@
+"""What is believed before the network is seen."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from blockmix.errors import InputError
+
+
+@dataclass(frozen=True)
+class Model:
+    """The assortative mixed-membership model with K communities, section 1 of docs/method.md.
+
+    `alpha` is the Dirichlet concentration of the memberships (1/K unless given), `eta` the Beta prior of a
+    strength (link, non-link), `background` the probability of a link between nodes that do not meet in a
+    community: a number fixes it, None learns it.
+
+    >>> Model(communities=50).concentration
+    0.02
+    """
+
+    communities: int
+    alpha: float | None = None
+    eta: tuple[float, float] = (1.0, 1.0)
+    background: float | None = None
+
+    def __post_init__(self) -> None:
+        if isinstance(self.communities, bool) or int(self.communities) != self.communities or self.communities < 1:
+            raise InputError(f"communities must be a whole number of at least 1, not {self.communities!r}")
+        if self.alpha is not None and not (math.isfinite(self.alpha) and self.alpha > 0):
+            raise InputError(f"alpha must be a positive number, not {self.alpha!r}; leave it out for 1/K")
+        if len(self.eta) != 2 or not all(math.isfinite(e) and e > 0 for e in self.eta):
+            raise InputError(f"eta must be two positive numbers, not {self.eta!r}")
+        if self.background is not None and not 0 < self.background < 1:
+            raise InputError(
+                f"background must lie strictly between 0 and 1, not {self.background!r}; leave it out to learn it"
+            )
+
+    @property
+    def concentration(self) -> float:
+        """The alpha in use."""
+        return 1.0 / self.communities if self.alpha is None else float(self.alpha)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for a manifest."""
+        return asdict(self) | {"alpha": self.concentration}

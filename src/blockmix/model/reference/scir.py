@@ -1,0 +1,159 @@
+"""The default sampler's equations (S1) to (S6) and (P2), on dense arrays and without any approximation
+that the text does not name. Every fast kernel is tested against these functions.
+
+A network is given as a dense 0/1 `adjacency` and a boolean `observed` of the same shape: pairs that are
+not observed (held out, or a node with itself) belong neither to the links nor to the non-links.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import exp1
+
+from blockmix.model.reference.likelihood import indicator_posterior, pair_likelihood, shared_posterior
+
+Vector = NDArray[np.float64]
+Matrix = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Globals:
+    """Strengths, background probability and the Dirichlet concentration."""
+
+    beta: Vector
+    delta: float
+    alpha: float
+
+
+def links_of(a: int, adjacency: Matrix, observed: Mask) -> NDArray[np.int64]:
+    """Observed neighbours of node a."""
+    return np.flatnonzero((adjacency[a] == 1) & observed[a])
+
+
+def non_links_of(a: int, adjacency: Matrix, observed: Mask) -> NDArray[np.int64]:
+    """Observed non-neighbours of node a."""
+    return np.flatnonzero((adjacency[a] == 0) & observed[a])
+
+
+def local_drift(a: int, phi: Matrix, adjacency: Matrix, observed: Mask, g: Globals) -> Vector:
+    """(S1) alpha + sum_links r_ab(k) + sum_nonlinks (r_ab(k) - pi_ak) - phi_ak, twice the drift of phi_a.
+
+    It is the drift of the preconditioned Langevin diffusion whose law of pi_a is the posterior and whose
+    total s_a has the prior Gamma(K alpha + degree(a), 1).
+    """
+    pi = phi / phi.sum(axis=1, keepdims=True)
+    return g.alpha + link_count(a, pi, adjacency, observed, g) + non_link_exact(a, pi, adjacency, observed, g) - phi[a]
+
+
+def link_count(a: int, pi: Matrix, adjacency: Matrix, observed: Mask, g: Globals) -> Vector:
+    """Expected number of a's links that it makes as a member of k: the sum of (M2) over its links."""
+    total = np.zeros(pi.shape[1])
+    for b in links_of(a, adjacency, observed):
+        total += indicator_posterior(1, pi[a], pi[b], g.beta, g.delta)
+    return total
+
+
+def link_shape(a: int, pi: Matrix, adjacency: Matrix, observed: Mask, g: Globals) -> Vector:
+    """(S4) The same count in factored form, pi_ak (W + G_k): one pass for Z and one for G a neighbour."""
+    w, gain = 0.0, np.zeros(pi.shape[1])
+    for b in links_of(a, adjacency, observed):
+        z = pair_likelihood(1, pi[a], pi[b], g.beta, g.delta)
+        w += g.delta / z
+        gain += (g.beta - g.delta) * pi[b] / z
+    return pi[a] * (w + gain)
+
+
+def non_link_exact(a: int, pi: Matrix, adjacency: Matrix, observed: Mask, g: Globals) -> Vector:
+    """Sum of r_ab(k) - pi_ak over the observed non-neighbours of a, pair by pair."""
+    total = np.zeros(pi.shape[1])
+    for b in non_links_of(a, adjacency, observed):
+        total += indicator_posterior(0, pi[a], pi[b], g.beta, g.delta) - pi[a]
+    return total
+
+
+def non_link_first_order(a: int, pi: Matrix, adjacency: Matrix, observed: Mask, g: Globals) -> Vector:
+    """(S3) The same sum with 1/Z expanded to first order: pi_ak/(1-delta) (sum_j x_j pi_aj - x_k)."""
+    x = (g.beta - g.delta) * pi[non_links_of(a, adjacency, observed)].sum(axis=0) / (1.0 - g.delta)
+    return pi[a] * (float(x @ pi[a]) - x)
+
+
+def non_link_resummed(a: int, pi: Matrix, adjacency: Matrix, observed: Mask, g: Globals) -> Vector:
+    """(S5) The sum with 1/Z resummed inside each community, from the first two moments of its members.
+
+    sum_b t_b / (1 - u t_b) is replaced by R / (1 - u R2/R), R = sum t_b, R2 = sum t_b^2: exact when the
+    members of a community have equal weight, first order in u otherwise, and never singular since u < 1.
+    """
+    rows = pi[non_links_of(a, adjacency, observed)]
+    r1, r2 = rows.sum(axis=0), (rows**2).sum(axis=0)
+    x = resummed_exposure(r1, r2, pi[a], g)
+    return pi[a] * (float(x @ pi[a]) - x)
+
+
+def resummed_exposure(r1: Vector, r2: Vector, pi_a: Vector, g: Globals) -> Vector:
+    """(S5) x_k = d_k R_k / (1 - delta - d_k pi_ak R2_k / R_k) with d_k = beta_k - delta."""
+    d = g.beta - g.delta
+    ratio = np.divide(r2, r1, out=np.zeros_like(r1), where=r1 > 0)
+    return d * r1 / (1.0 - g.delta - d * pi_a * ratio)
+
+
+def split_drift(phi_a: Vector, link: Vector, x: Vector, alpha: float) -> tuple[Vector, Vector]:
+    """(S2) Write the drift as A_k - b_k phi_ak with A_k >= 0 and b_k > 0.
+
+    Non-links contribute pi_ak (X - x_k), X = sum_j x_j pi_aj. Positive and negative parts of every x_j are
+    kept apart, because beta_j may lie below delta: what raises phi_ak goes to A, what lowers it to b.
+    """
+    s = phi_a.sum()
+    pi_a = phi_a / s
+    gain = float(np.maximum(x, 0.0) @ pi_a) + np.maximum(-x, 0.0)
+    loss = float(np.maximum(-x, 0.0) @ pi_a) + np.maximum(x, 0.0)
+    return alpha + link + pi_a * gain, 1.0 + loss / s
+
+
+def cir_moments(phi: Vector, shape: Vector, rate: Vector, step: float) -> tuple[Vector, Vector]:
+    """(S2) Mean and variance after a step h of dphi = (A - b phi)/2 dt + sqrt(phi) dW, in closed form."""
+    decay = np.exp(-rate * step / 2.0)
+    mean = phi * decay + shape / rate * (1.0 - decay)
+    variance = phi * decay * 2.0 * (1.0 - decay) / rate + shape * ((1.0 - decay) / rate) ** 2
+    return mean, variance
+
+
+def birth_rate(bulk: int, alpha: float, scale: float, eps: float) -> float:
+    """(P2) Expected number of communities reborn above eps: |B| alpha E1(eps c)."""
+    return float(bulk * alpha * exp1(eps * scale))
+
+
+@dataclass(frozen=True)
+class PairCounts:
+    """Expected pairs inside each community, by kind, and outside all of them."""
+
+    links: Vector
+    non_links: Vector
+    background_links: float
+    background_non_links: float
+
+
+def pair_counts(pi: Matrix, adjacency: Matrix, observed: Mask, g: Globals) -> PairCounts:
+    """(S6) Sums of (M3) over links and non-links, and what is left to the background, pair by pair."""
+    counts = [np.zeros(pi.shape[1]), np.zeros(pi.shape[1])]
+    outside = [0.0, 0.0]
+    for a in range(len(pi)):
+        for b in range(a + 1, len(pi)):
+            if observed[a, b]:
+                y = int(adjacency[a, b])
+                shared = shared_posterior(y, pi[a], pi[b], g.beta, g.delta)
+                counts[y] += shared
+                outside[y] += 1.0 - float(shared.sum())
+    return PairCounts(counts[1], counts[0], outside[1], outside[0])
+
+
+def non_link_pairs_resummed(t1: Vector, t2: Vector, g: Globals) -> Vector:
+    """(S6) The non-links of `pair_counts` from T = sum t_ab and T2 = sum t_ab^2, t_ab = pi_ak pi_bk.
+
+    (1 - beta_k) T / (1 - delta - d_k T2/T), the resummation of (S5) over pairs.
+    """
+    ratio = np.divide(t2, t1, out=np.zeros_like(t1), where=t1 > 0)
+    return (1.0 - g.beta) * t1 / (1.0 - g.delta - (g.beta - g.delta) * ratio)

@@ -1,0 +1,84 @@
+"""A bounded, evenly spread collection of whole draws, for predictions of any pair."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blockmix.kernels.draws import add_packed_probabilities, count_used, pack
+from blockmix.kernels.layout import Rows
+
+# Draws kept at most, and at least however large the network; between them memory decides.
+MOST_DRAWS, FEWEST_DRAWS = 256, 8
+# Bytes that draws may take: a fixed part that any laptop has, or so much a node, whichever is more.
+BYTES_IN_ALL, BYTES_A_NODE = 96 * 2**20, 240
+
+
+@dataclass(frozen=True, eq=False)
+class Draw:
+    """One draw of every membership and strength, packed (see `blockmix.kernels.draws`)."""
+
+    sweep: int
+    counts: NDArray[np.uint8]
+    communities: NDArray[np.unsignedinteger]
+    weights: NDArray[np.uint16]
+    strengths: NDArray[np.float32]
+
+    @classmethod
+    def of(cls, sweep: int, rows: Rows, strengths: NDArray[np.float64]) -> Draw:
+        """Pack the current state of a chain."""
+        counts = np.empty(len(rows.total), dtype=np.uint8)
+        used = count_used(rows, counts)
+        kind = np.uint16 if len(strengths) <= 2**16 else np.uint32
+        communities, weights = np.empty(used, dtype=kind), np.empty(used, dtype=np.uint16)
+        pack(rows, communities, weights)
+        return cls(sweep, counts, communities, weights, strengths.astype(np.float32))
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held."""
+        return self.counts.nbytes + self.communities.nbytes + self.weights.nbytes + self.strengths.nbytes
+
+    def add_probabilities(self, pairs: NDArray[np.int64], out: NDArray[np.float64]) -> None:
+        """Add the link probability of every pair under this draw to `out`."""
+        offsets = np.zeros(len(self.counts) + 1, dtype=np.int64)
+        np.cumsum(self.counts, out=offsets[1:])
+        add_packed_probabilities(pairs, offsets, self.communities, self.weights, self.strengths, out)
+
+
+@dataclass
+class DrawStore:
+    """Keeps draws of a chain evenly spread over its samples, however long it runs.
+
+    When the store is full every second draw goes and from then on half as many are taken, so that what is
+    kept never depends on how long the run will be.
+    """
+
+    limit: int | None = None
+    every: int = 1
+    draws: list[Draw] = field(default_factory=list)
+
+    def offer(self, sample: int, sweep: int, rows: Rows, strengths: NDArray[np.float64]) -> None:
+        """Take the state after sample number `sample` (from 0) if it is one of those to keep."""
+        if sample % self.every:
+            return
+        if self.limit is not None and len(self.draws) >= self.limit:
+            self.draws = self.draws[::2]
+            self.every *= 2
+            if sample % self.every:
+                return
+        self.draws.append(Draw.of(sweep, rows, strengths))
+        if self.limit is None:
+            self.limit = draw_limit(len(rows.total), self.draws[0].nbytes)
+
+
+def draw_limit(nodes: int, bytes_a_draw: int) -> int:
+    """How many draws of this size to keep; even, so that halving keeps them evenly spread.
+
+    >>> draw_limit(1_000, 20_000), draw_limit(10**8, 2 * 10**9)
+    (256, 12)
+    """
+    budget = max(BYTES_IN_ALL, BYTES_A_NODE * nodes)
+    return int(np.clip(budget // max(bytes_a_draw, 1), FEWEST_DRAWS, MOST_DRAWS)) // 2 * 2

@@ -1,0 +1,119 @@
+"""From the running tables of one or several chains to one table of memberships.
+
+Communities have no names: chain 2 may call 7 what chain 1 calls 3. Labels of later chains are matched to the
+first by the memberships they share, then means and variances are pooled, within chains and between them.
+Finally communities are numbered by expected size, the largest first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from scipy.optimize import linear_sum_assignment
+
+from blockmix.posterior.chain import ChainSummary
+
+# Means below this are left out of the table: they are background noise of the prior.
+LEAST_MEAN = 1e-3
+# Up to this many communities labels are matched optimally, O(K^3); beyond it greedily.
+OPTIMAL_MATCHING = 1000
+
+
+@dataclass(frozen=True, eq=False)
+class Merged:
+    """Memberships pooled over chains; row a is entries[offsets[a]:offsets[a + 1]], largest mean first.
+
+    `numbers[c][k]` is the number that community k of chain c has in this table.
+    """
+
+    offsets: NDArray[np.int64]
+    community: NDArray[np.int32]
+    mean: NDArray[np.float32]
+    sd: NDArray[np.float32]
+    sizes: NDArray[np.float64]
+    numbers: NDArray[np.int64]
+
+
+def merge_chains(chains: Sequence[ChainSummary], communities: int) -> Merged:
+    """Pool the chains' running tables."""
+    samples = np.array([max(c.samples, 1) for c in chains], dtype=np.float64)
+    shares = samples / samples.sum()
+    moments = [_moments(c, communities) for c in chains]
+    numbers = np.empty((len(chains), communities), dtype=np.int64)
+    numbers[0] = np.arange(communities)
+    for i in range(1, len(chains)):
+        numbers[i] = match_labels(moments[0][0], moments[i][0])
+    mean, square = sp.csr_matrix(moments[0][0].shape), sp.csr_matrix(moments[0][0].shape)
+    for i, (first, second) in enumerate(moments):
+        mean = mean + shares[i] * _renumbered(first, numbers[i])
+        square = square + shares[i] * _renumbered(second, numbers[i])
+    sizes = np.asarray(mean.sum(axis=0)).ravel()
+    order = np.argsort(-sizes, kind="stable")
+    rank = np.empty(communities, dtype=np.int64)
+    rank[order] = np.arange(communities)
+    table = _table(_renumbered(mean, rank), _renumbered(square, rank))
+    return Merged(*table, sizes[order], rank[numbers])
+
+
+def _moments(chain: ChainSummary, communities: int) -> tuple[sp.csr_matrix, sp.csr_matrix]:
+    """First and second moments of a chain's memberships as N x K sparse matrices."""
+    running = chain.running
+    used = running.community >= 0
+    nodes = np.repeat(np.arange(len(used)), used.sum(axis=1))
+    place = (nodes, running.community[used])
+    mean = running.mean[used].astype(np.float64)
+    square = mean**2 + running.deviation[used] / max(chain.samples, 1)
+    shape = (len(used), communities)
+    return sp.csr_matrix((mean, place), shape=shape), sp.csr_matrix((square, place), shape=shape)
+
+
+def _renumbered(matrix: sp.csr_matrix, numbers: NDArray[np.int64]) -> sp.csr_matrix:
+    matrix = sp.csr_matrix((matrix.data, numbers[matrix.indices], matrix.indptr), shape=matrix.shape)
+    matrix.sort_indices()
+    return matrix
+
+
+def _table(
+    mean: sp.csr_matrix, square: sp.csr_matrix
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32], NDArray[np.float32]]:
+    """Rows of (community, mean, sd), largest mean first, small means left out."""
+    nodes = np.repeat(np.arange(mean.shape[0]), np.diff(mean.indptr))
+    keep = mean.data >= LEAST_MEAN
+    nodes, community, value = nodes[keep], mean.indices[keep], mean.data[keep]
+    sd = np.sqrt(np.maximum(square.data[keep] - value**2, 0.0))
+    order = np.lexsort((community, -value, nodes))
+    offsets = np.zeros(mean.shape[0] + 1, dtype=np.int64)
+    np.cumsum(np.bincount(nodes, minlength=mean.shape[0]), out=offsets[1:])
+    return (
+        offsets,
+        community[order].astype(np.int32),
+        value[order].astype(np.float32),
+        sd[order].astype(np.float32),
+    )
+
+
+def match_labels(first: sp.csr_matrix, other: sp.csr_matrix) -> NDArray[np.int64]:
+    """Which community of `first` each community of `other` is, by the membership they share.
+
+    >>> a = sp.csr_matrix(np.array([[1.0, 0.0], [0.9, 0.1], [0.0, 1.0]]))
+    >>> match_labels(a, a[:, [1, 0]].tocsr()).tolist()
+    [1, 0]
+    """
+    shared = (other.T @ first).tocoo()
+    communities = first.shape[1]
+    if communities <= OPTIMAL_MATCHING:
+        _, numbers = linear_sum_assignment(-shared.toarray())
+        return np.asarray(numbers, dtype=np.int64)
+    numbers = np.full(communities, -1, dtype=np.int64)
+    free = np.ones(communities, dtype=bool)
+    for i in np.lexsort((shared.col, shared.row, -shared.data)):
+        mine, theirs = shared.row[i], shared.col[i]
+        if numbers[mine] < 0 and free[theirs]:
+            numbers[mine] = theirs
+            free[theirs] = False
+    numbers[numbers < 0] = np.flatnonzero(free)
+    return numbers

@@ -1,0 +1,188 @@
+"""The result of a fit: overlapping memberships with uncertainty, predictions, scores, and where they came from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blockmix.errors import InputError
+from blockmix.evaluate import CalibrationTable, Scores, calibration, score
+from blockmix.graph.graph import Graph
+from blockmix.graph.labels import Label
+from blockmix.posterior.draws import Draw
+from blockmix.posterior.tables import MembershipTable, StrengthTable, beta_interval
+
+
+@dataclass(frozen=True, eq=False)
+class HeldOutPairs:
+    """The pairs that were held out, whether they are links, and the probability predicted for each."""
+
+    pairs: NDArray[np.int64]
+    links: NDArray[np.bool_]
+    probability: NDArray[np.float64]
+    density: float
+    kind: str
+    fraction: float
+
+    @cached_property
+    def scores(self) -> Scores:
+        """Perplexity, log loss, AUC and average precision of the predictions."""
+        return score(self.probability, self.links, self.density)
+
+
+@dataclass(frozen=True, eq=False)
+class Posterior:
+    """What the samples say, summarised. Communities are numbered by expected size, 0 the largest.
+
+    `offsets`, `community`, `mean`, `sd` are the memberships in compressed rows, largest first; `draws` are
+    whole draws of each chain, kept for predictions; `trace` follows scores and scalars over the run.
+    """
+
+    graph: Graph
+    offsets: NDArray[np.int64]
+    community: NDArray[np.int32]
+    mean: NDArray[np.float32]
+    sd: NDArray[np.float32]
+    sizes: NDArray[np.float64]
+    strength_mean: NDArray[np.float64]
+    strength_sd: NDArray[np.float64]
+    background_mean: float
+    background_sd: float
+    numbers: NDArray[np.int64]
+    draws: tuple[tuple[Draw, ...], ...]
+    trace: dict[str, NDArray[Any]]
+    held_out: HeldOutPairs | None
+    provenance: dict[str, Any]
+
+    @property
+    def n_communities(self) -> int:
+        """Number of communities K the model was given; not all of them need be in use."""
+        return len(self.sizes)
+
+    def memberships(self, *, threshold: float = 0.0, level: float = 0.9) -> MembershipTable:
+        """Every membership whose mean is at least `threshold`, with its credible interval.
+
+        Memberships below 0.001 are not kept. `level` is the probability inside (lower, upper).
+        """
+        _check_share("threshold", threshold)
+        if not 0 < level < 1:
+            raise InputError(f"level must lie strictly between 0 and 1, not {level!r}")
+        nodes = np.repeat(np.arange(self.graph.n_nodes), np.diff(self.offsets))
+        keep = self.mean >= threshold
+        mean, sd = self.mean[keep], self.sd[keep]
+        lower, upper = beta_interval(mean, sd, level)
+        labels = self.graph.labels
+        return MembershipTable([labels[int(a)] for a in nodes[keep]], self.community[keep], mean, sd, lower, upper)
+
+    def communities(self, threshold: float = 0.1, *, min_size: int = 2) -> dict[int, list[Label]]:
+        """Overlapping communities in your own labels: number -> members, strongest member first.
+
+        A node belongs to every community in which its mean membership reaches `threshold`. Communities with
+        fewer than `min_size` members are left out.
+        """
+        labels = self.graph.labels
+        return {k: [labels[int(a)] for a in nodes] for k, nodes in self.covers(threshold, min_size=min_size).items()}
+
+    def covers(self, threshold: float = 0.1, *, min_size: int = 2) -> dict[int, NDArray[np.int64]]:
+        """The same as `communities` with node numbers instead of labels."""
+        _check_share("threshold", threshold)
+        nodes = np.repeat(np.arange(self.graph.n_nodes), np.diff(self.offsets))
+        keep = self.mean >= threshold
+        nodes, community, mean = nodes[keep], self.community[keep], self.mean[keep]
+        order = np.lexsort((nodes, -mean, community))
+        numbers, begins = np.unique(community[order], return_index=True)
+        members = np.split(nodes[order], begins[1:]) if len(numbers) else []
+        return {int(k): m for k, m in zip(numbers, members, strict=True) if len(m) >= min_size}
+
+    def strengths(self, *, level: float = 0.9) -> StrengthTable:
+        """Expected size and strength of every community, with its credible interval."""
+        lower, upper = beta_interval(self.strength_mean, self.strength_sd, level)
+        numbers = np.arange(self.n_communities)
+        return StrengthTable(numbers, self.sizes, self.strength_mean, self.strength_sd, lower, upper)
+
+    @property
+    def strength_draws(self) -> list[NDArray[np.float32]]:
+        """For every chain the strengths of the draws kept: an array of draws x communities."""
+        found = []
+        for chain, numbers in zip(self.draws, self.numbers, strict=True):
+            values = np.empty((len(chain), self.n_communities), dtype=np.float32)
+            for i, draw in enumerate(chain):
+                values[i, numbers] = draw.strengths[:-1]
+            found.append(values)
+        return found
+
+    def link_probability(self, pairs: Iterable[Sequence[Label]] | NDArray[Any]) -> NDArray[np.float64]:
+        """Probability that each pair of labels is linked, averaged over the draws kept of every chain."""
+        listed = pairs if isinstance(pairs, np.ndarray) else list(pairs)
+        if len(listed) == 0:
+            return np.zeros(0)
+        if any(len(pair) != 2 for pair in listed):
+            raise InputError("link_probability takes pairs of node labels, two to a pair")
+        labels = self.graph.labels
+        first = labels.indices([pair[0] for pair in listed])
+        second = labels.indices([pair[1] for pair in listed])
+        return self.node_link_probability(np.column_stack([first, second]))
+
+    def node_link_probability(self, pairs: NDArray[np.int64]) -> NDArray[np.float64]:
+        """The same as `link_probability` for node numbers, an array of shape (n, 2)."""
+        pairs = np.ascontiguousarray(pairs, dtype=np.int64)
+        same = pairs[:, 0] == pairs[:, 1]
+        if same.any():
+            label = self.graph.labels[int(pairs[int(np.argmax(same)), 0])]
+            raise InputError(f"a node has no link to itself: the pair ({label}, {label}) cannot be predicted")
+        total = np.zeros(len(pairs))
+        count = 0
+        for chain in self.draws:
+            for draw in chain:
+                draw.add_probabilities(pairs, total)
+                count += 1
+        if not count:
+            raise InputError("this run kept no samples: it was stopped during warm-up; fit for longer")
+        return total / count
+
+    @property
+    def scores(self) -> Scores | None:
+        """Scores on the held-out pairs, averaged over all samples; None when nothing was held out."""
+        return None if self.held_out is None else self.held_out.scores
+
+    @property
+    def perplexity(self) -> float:
+        """Perplexity (M4) on the held-out pairs; NaN when nothing was held out."""
+        return float("nan") if self.scores is None else self.scores.perplexity
+
+    def calibration(self, bins: int = 10) -> CalibrationTable:
+        """Predicted against observed link frequencies on the held-out pairs, reweighted to the network."""
+        if self.held_out is None:
+            raise InputError("nothing was held out in this run; fit with held_out=0.05 to see the calibration")
+        return calibration(self.held_out.probability, self.held_out.links, self.held_out.density, bins)
+
+    def save(self, path: str | Path) -> None:
+        """Write everything to a folder, in arrays that can be memory-mapped and a manifest."""
+        from blockmix.posterior.storage import save_posterior
+
+        save_posterior(self, Path(path))
+
+    @classmethod
+    def load(cls, path: str | Path) -> Posterior:
+        """Read what `save` wrote."""
+        from blockmix.posterior.storage import load_posterior
+
+        return load_posterior(Path(path))
+
+    def __repr__(self) -> str:
+        found = len(self.covers())
+        text = f"Posterior of {self.graph.n_nodes:,} nodes, {self.graph.n_edges:,} links: {found:,} communities"
+        if self.scores is not None:
+            text += f"; held-out perplexity {self.scores.perplexity:.3f}, AUC {self.scores.auc:.3f}"
+        return f"<{text}>"
+
+
+def _check_share(name: str, value: float) -> None:
+    if not 0 <= value <= 1:
+        raise InputError(f"{name} must lie between 0 and 1, not {value!r}")

@@ -1,0 +1,117 @@
+"""Tables that results are given in: columns of equal length, readable as they print."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blockmix.graph.labels import Label
+
+_SHOWN_ROWS = 10
+
+
+class Membership(NamedTuple):
+    """One row of a `MembershipTable`."""
+
+    node: Label
+    community: int
+    mean: float
+    sd: float
+    lower: float
+    upper: float
+
+
+class Strength(NamedTuple):
+    """One row of a `StrengthTable`."""
+
+    community: int
+    size: float
+    mean: float
+    sd: float
+    lower: float
+    upper: float
+
+
+@dataclass(frozen=True, eq=False)
+class _Table:
+    def columns(self) -> dict[str, Any]:
+        """The columns by name, ready for a data frame: `pandas.DataFrame(table.columns())`."""
+        return {f.name: getattr(self, f.name) for f in fields(self)}
+
+    def __len__(self) -> int:
+        return len(self.community)  # type: ignore[attr-defined]
+
+    def __repr__(self) -> str:
+        columns = self.columns()
+        lines = ["  ".join(f"{name:>10}" for name in columns)]
+        for i in range(min(len(self), _SHOWN_ROWS)):
+            lines.append("  ".join(f"{_cell(column[i]):>10}" for column in columns.values()))
+        if len(self) > _SHOWN_ROWS:
+            lines.append(f"... {len(self)} rows in all")
+        return "\n".join(lines)
+
+
+def _cell(value: Any) -> str:
+    return f"{value:.4f}" if isinstance(value, float | np.floating) else str(value)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class MembershipTable(_Table):
+    """Node by node, largest first: the share of its links a node makes in a community, with its uncertainty.
+
+    `lower` and `upper` bound the credible interval asked for.
+    """
+
+    node: list[Label]
+    community: NDArray[np.int32]
+    mean: NDArray[np.float32]
+    sd: NDArray[np.float32]
+    lower: NDArray[np.float64]
+    upper: NDArray[np.float64]
+
+    def __iter__(self) -> Iterator[Membership]:
+        for i in range(len(self)):
+            yield Membership(
+                self.node[i], int(self.community[i]), float(self.mean[i]), float(self.sd[i]),
+                float(self.lower[i]), float(self.upper[i]),
+            )  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class StrengthTable(_Table):
+    """Community by community: expected size in nodes, and how likely two of its members are to link."""
+
+    community: NDArray[np.int64]
+    size: NDArray[np.float64]
+    mean: NDArray[np.float64]
+    sd: NDArray[np.float64]
+    lower: NDArray[np.float64]
+    upper: NDArray[np.float64]
+
+    def __iter__(self) -> Iterator[Strength]:
+        for i in range(len(self)):
+            yield Strength(
+                int(self.community[i]), float(self.size[i]), float(self.mean[i]), float(self.sd[i]),
+                float(self.lower[i]), float(self.upper[i]),
+            )  # fmt: skip
+
+
+def beta_interval(
+    mean: NDArray[Any], sd: NDArray[Any], level: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Central interval of the Beta law with this mean and standard deviation.
+
+    A membership or strength lies in [0, 1]; the Beta law with its first two moments stands for its posterior,
+    because draws themselves are not kept for every node.
+    """
+    from scipy.special import betaincinv
+
+    m = np.clip(np.asarray(mean, dtype=np.float64), 1e-9, 1 - 1e-9)
+    variance = np.clip(np.asarray(sd, dtype=np.float64) ** 2, 1e-12, m * (1 - m) * (1 - 1e-6))
+    size = m * (1 - m) / variance - 1.0
+    tail = (1.0 - level) / 2.0
+    return betaincinv(m * size, (1 - m) * size, tail), betaincinv(m * size, (1 - m) * size, 1.0 - tail)

@@ -1,0 +1,137 @@
+"""`scir`, the default sampler: sparse stochastic Cox-Ingersoll-Ross dynamics, sections 4 and 5 of docs/method.md."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blockmix.graph.split import HeldOut
+from blockmix.kernels.layout import (
+    FIXED_POINT,
+    STATISTICS,
+    Key,
+    Network,
+    Prior,
+    Rows,
+    Settings,
+    Strengths,
+    empty_rows,
+    new_scratch,
+)
+from blockmix.kernels.local import commit_range, update_range
+from blockmix.kernels.philox import stream_key
+from blockmix.kernels.strength import collect_pairs, merge_members, update_strengths
+from blockmix.kernels.workers import Workers
+from blockmix.model import Model
+
+
+@dataclass(frozen=True)
+class ScirOptions:
+    """What can be set on `scir`; the defaults hold on every network tried (docs/lab-notes.md)."""
+
+    slots: int = 16
+    neighbors: int = 16
+    non_links: int = 0
+    smallest: float = 1e-2
+    cut: float = 0.02
+    batches: int = 5
+
+
+@dataclass
+class ScirState:
+    """Everything a chain is: memberships, strengths, sums over nodes, sweeps done. Updated in place by `step`."""
+
+    rows: Rows
+    strengths: Strengths
+    sums: NDArray[np.int64]
+    sweep: int = 0
+
+
+@dataclass(frozen=True)
+class Info:
+    """What a sweep says of itself: share of phi dropped, background probability, links inside communities."""
+
+    dropped: float
+    background: float
+    inside: float
+
+
+class Scir:
+    """The sampler bound to a network, a model and a pool of workers: `init` a chain, then `step` it."""
+
+    name = "scir"
+
+    def __init__(self, data: HeldOut, model: Model, options: ScirOptions, workers: Workers) -> None:
+        graph = data.training
+        self.model, self.options, self.workers = model, options, workers
+        self.nodes, self.communities = graph.n_nodes, model.communities
+        self.links = graph.n_edges
+        self.non_links = graph.n_pairs - graph.n_edges - len(data.hidden_neighbors) // 2
+        self.network = Network(graph.offsets, graph.neighbors, data.hidden_offsets, data.hidden_neighbors)
+        self.prior = Prior(model.concentration, *model.eta, 1.0, 1.0)
+        slots, pool = options.slots, workers.threads
+        self.batches = min(options.batches, self.nodes)
+        self.fresh = empty_rows(-(-self.nodes // self.batches), slots)
+        self.scratch = [new_scratch(self.communities, slots, options.non_links) for _ in range(pool)]
+        self.statistics = np.zeros((pool, self.communities, STATISTICS), dtype=np.int64)
+        self.worker_sums = np.zeros((pool, 2), dtype=np.int64)
+        self.members = np.zeros((self.communities, 2))
+        self.inside = np.zeros(self.communities + 1)
+        self.inside_non_links = np.zeros(self.communities + 1)
+
+    def init(self, start: Rows, strengths: Strengths) -> ScirState:
+        """A chain that begins at the given memberships and strengths."""
+        sums = np.zeros((self.communities, 2), dtype=np.int64)
+        ids, pi = start.words[:, ::2], start.weights[:, 1::2].astype(np.float64)
+        used = np.cumprod(ids >= 0, axis=1).astype(bool)
+        for column, value in enumerate((pi, pi * pi)):
+            np.add.at(sums[:, column], ids[used], (value[used] * FIXED_POINT).astype(np.int64))
+        return ScirState(start, strengths, sums)
+
+    def step(self, state: ScirState, key: tuple[int, int], step: float, warm_up: bool) -> Info:
+        """One sweep: every node once, in batches that read old rows and write new ones, then the strengths."""
+        o = self.options
+        settings = Settings(float(step), o.neighbors, o.non_links, o.smallest, o.cut, warm_up)
+        word = Key(np.uint32(key[0]), np.uint32(key[1]), np.uint32(state.sweep))
+        self.worker_sums[:] = 0
+        for batch in range(self.batches):
+            self._update_batch(batch, state, settings, word)
+        inside = int(self.worker_sums[:, 0].sum()) / FIXED_POINT
+        self._update_strengths(state, inside, step, warm_up, word)
+        state.sweep += 1
+        return Info(int(self.worker_sums[:, 1].sum()) / FIXED_POINT / self.nodes, float(state.strengths.value[-1]), inside)
+
+    def _update_batch(self, first: int, state: ScirState, settings: Settings, key: Key) -> None:
+        merge_members(self.statistics, state.sums, self.members)
+        count = (self.nodes - first + self.batches - 1) // self.batches
+
+        def update(worker: int, begin: int, end: int) -> None:
+            update_range(
+                begin, end, first, self.batches, self.network, state.rows, self.fresh, self.members, state.strengths,
+                self.prior, settings, key, self.scratch[worker], self.statistics[worker], self.worker_sums[worker],
+            )  # fmt: skip
+
+        self.workers.share(count, update)
+        commit_range(0, count, first, self.batches, state.rows, self.fresh)
+
+    def _update_strengths(self, state: ScirState, inside: float, step: float, adapt: bool, key: Key) -> None:
+        merge_members(self.statistics, state.sums, self.members)
+        k = self.communities
+        collect_pairs(self.statistics, state.strengths.value, self.inside[:k], self.inside_non_links[:k])
+        self.inside[k] = max(self.links - inside, 0.0)
+        self.inside_non_links[k] = max(self.non_links - self.inside_non_links[:k].sum(), 0.0)
+
+        def update(_: int, begin: int, end: int) -> None:
+            update_strengths(
+                begin, end, self.inside, self.inside_non_links, self.prior.eta_link, self.prior.eta_non_link,
+                step, adapt, key, state.strengths,
+            )  # fmt: skip
+
+        self.workers.share(k, update)
+        if self.model.background is None:
+            update_strengths(
+                k, k + 1, self.inside, self.inside_non_links, self.prior.background_link,
+                self.prior.background_non_link, step, adapt, key, state.strengths,
+            )  # fmt: skip

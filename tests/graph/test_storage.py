@@ -1,0 +1,139 @@
+"""A saved network comes back the same, maps into memory, and a damaged folder is refused in words."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from blockmix.errors import InputError
+from blockmix.graph.graph import Graph
+
+NETWORKS = {
+    "range": Graph.from_edges([(0, 1), (1, 2)]),
+    "integer": Graph.from_edges([(5, -3), (5, 9)], nodes=[40]),
+    "text": Graph.from_edges([("zoë", "ann"), ("ann", "北京")]),
+    "no links": Graph.from_edges([], nodes=[0, 1]),
+    "nothing": Graph.from_edges([]),
+}
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+@pytest.mark.parametrize("mmap", [True, False])
+def test_a_network_comes_back_the_same(tmp_path, name, mmap):
+    graph = NETWORKS[name]
+    graph.save(tmp_path / "deep" / "net")
+    again = Graph.load(tmp_path / "deep" / "net", mmap=mmap, verify=True)
+    assert again.fingerprint == graph.fingerprint
+    assert list(again.labels) == list(graph.labels)
+    assert again.summary == graph.summary
+    assert again.neighbors.dtype == graph.neighbors.dtype
+    assert not again.neighbors.flags.writeable
+    assert type(again.neighbors) is np.ndarray
+
+
+def test_loading_maps_instead_of_reading(tmp_path):
+    NETWORKS["text"].save(tmp_path / "net")
+    graph = Graph.load(tmp_path / "net")
+    base = graph.neighbors
+    while isinstance(base, np.ndarray) and not isinstance(base, np.memmap):
+        base = base.base
+    assert isinstance(base, np.memmap)
+
+
+def test_saving_again_replaces_a_network_and_nothing_else(tmp_path):
+    NETWORKS["text"].save(tmp_path / "net")
+    NETWORKS["range"].save(tmp_path / "net")
+    assert Graph.load(tmp_path / "net").labels.kind == "range"
+    assert sorted(p.name for p in (tmp_path / "net").iterdir()) == [
+        "manifest.json",
+        "neighbors.npy",
+        "offsets.npy",
+    ]
+    assert [p.name for p in tmp_path.iterdir()] == ["net"]
+    (tmp_path / "thesis").mkdir()
+    (tmp_path / "thesis" / "draft.txt").write_text("years of work")
+    for taken in ("thesis", "thesis/draft.txt"):
+        with pytest.raises(InputError, match="not a saved network"):
+            NETWORKS["range"].save(tmp_path / taken)
+    assert (tmp_path / "thesis" / "draft.txt").read_text() == "years of work"
+    with pytest.raises(InputError, match="cannot be saved"):
+        NETWORKS["range"].save(tmp_path / "thesis" / "draft.txt" / "net")
+
+
+@pytest.fixture
+def saved(tmp_path):
+    NETWORKS["text"].save(tmp_path / "net")
+    return tmp_path / "net"
+
+
+def change(folder, **entries):
+    manifest = json.loads((folder / "manifest.json").read_text())
+    (folder / "manifest.json").write_text(json.dumps({**manifest, **entries}))
+
+
+def refused(folder, said, **options):
+    with pytest.raises(InputError, match=said) as caught:
+        Graph.load(folder, **options)
+    assert str(folder) in str(caught.value)
+
+
+def test_foreign_folders_are_refused(tmp_path):
+    refused(tmp_path / "absent", "not a saved network")
+    refused(tmp_path, "not a saved network")
+    (tmp_path / "file").write_text("1 2\n")
+    refused(tmp_path / "file", "read_graph")
+    (tmp_path / "manifest.json").write_text('{"format": "something else"}')
+    refused(tmp_path, "not a saved network")
+    (tmp_path / "manifest.json").write_text("[1, 2]")
+    refused(tmp_path, "not a saved network")
+    (tmp_path / "manifest.json").write_bytes(b"{\xff")
+    refused(tmp_path, "manifest.json cannot be read")
+
+
+def test_an_unknown_version_names_who_wrote_it(saved):
+    change(saved, version=99, written_by="blockmix 9.9")
+    refused(saved, "version 99.*blockmix 9.9")
+
+
+@pytest.mark.parametrize("entry", [{"nodes": 7}, {"links": 0}, {"links": "x"}, {"nodes": None}])
+def test_sizes_that_do_not_fit_are_refused(saved, entry):
+    change(saved, **entry)
+    refused(saved, "as long as the manifest says")
+
+
+def test_odd_manifests_are_refused(saved):
+    change(saved, labels="emoji")
+    refused(saved, "kind of labels")
+    change(saved, labels="text", summary={"colour": 1})
+    refused(saved, "summary")
+    change(saved, summary=7)
+    refused(saved, "summary")
+
+
+@pytest.mark.parametrize("mmap", [True, False])
+@pytest.mark.parametrize("name", ["offsets", "neighbors", "label_text", "label_offsets"])
+def test_missing_cut_and_foreign_arrays_are_refused(saved, name, mmap):
+    file = saved / f"{name}.npy"
+    whole = file.read_bytes()
+    for data in (whole[:-3], whole[:20], b"", b"PK\x03\x04", b"\x93NUMPY\x01\x00\x05\x00{1:2}"):
+        file.write_bytes(data)
+        refused(saved, f"{name}.npy", mmap=mmap)
+    np.save(file, np.array([{"a": 1}], dtype=object), allow_pickle=True)
+    refused(saved, f"{name}.npy", mmap=mmap)
+    np.save(file, np.zeros((2, 2)))
+    refused(saved, f"{name}.npy", mmap=mmap)
+    file.unlink()
+    refused(saved, f"{name}.npy", mmap=mmap)
+
+
+def test_offsets_that_do_not_rise_and_changed_content_are_refused(saved):
+    good = np.load(saved / "offsets.npy")
+    np.save(saved / "offsets.npy", np.array([0, 3, 1, 4]))
+    refused(saved, "does not fit")
+    np.save(saved / "offsets.npy", good)
+    neighbors = np.load(saved / "neighbors.npy")
+    np.save(saved / "neighbors.npy", neighbors[::-1].copy())
+    refused(saved, "fingerprint", mmap=False)
+    refused(saved, "fingerprint", verify=True)
