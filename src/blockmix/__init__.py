@@ -1,5 +1,84 @@
-"""Overlapping communities in networks, with uncertainty, at any scale."""
+"""Overlapping communities in networks, with uncertainty, at any scale.
+
+>>> import blockmix as bm
+>>> graph = bm.Graph.from_edges([("ann", "bob"), ("bob", "cem"), ("cem", "ann"), ("cem", "dot")])
+>>> post = bm.fit(graph, communities=2, seed=1, sweeps=20)
+>>> post.link_probability([("ann", "bob")]).shape
+(1,)
+
+Names are resolved when they are first used, so that importing the package costs next to nothing.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
 
 from blockmix._version import __version__
 
-__all__ = ["__version__"]
+if TYPE_CHECKING:
+    from blockmix.errors import BlockmixError, GraphFormatError, InputError
+    from blockmix.graph.datasets import list_datasets, load_dataset, load_truth
+    from blockmix.graph.generate import simulate
+    from blockmix.graph.graph import Graph
+    from blockmix.graph.planted import planted
+    from blockmix.graph.read import read_graph
+    from blockmix.graph.split import HeldOut, hold_out
+    from blockmix.inference.fit import fit
+    from blockmix.inference.progress import Report
+    from blockmix.model.hyper import Model
+    from blockmix.posterior.storage import load
+    from blockmix.posterior.posterior import Posterior
+
+_WHERE = {
+    "BlockmixError": "errors",
+    "Graph": "graph.graph",
+    "GraphFormatError": "errors",
+    "HeldOut": "graph.split",
+    "InputError": "errors",
+    "Model": "model.hyper",
+    "Posterior": "posterior.posterior",
+    "Report": "inference.progress",
+    "fit": "inference.fit",
+    "hold_out": "graph.split",
+    "list_datasets": "graph.datasets",
+    "load": "posterior.storage",
+    "load_dataset": "graph.datasets",
+    "load_truth": "graph.datasets",
+    "planted": "graph.planted",
+    "read_graph": "graph.read",
+    "simulate": "graph.generate",
+}
+
+__all__ = [
+    "BlockmixError",
+    "Graph",
+    "GraphFormatError",
+    "HeldOut",
+    "InputError",
+    "Model",
+    "Posterior",
+    "Report",
+    "__version__",
+    "fit",
+    "hold_out",
+    "list_datasets",
+    "load",
+    "load_dataset",
+    "load_truth",
+    "planted",
+    "read_graph",
+    "simulate",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _WHERE:
+        value = getattr(importlib.import_module(f"blockmix.{_WHERE[name]}"), name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module 'blockmix' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -240,3 +240,26 @@ def test_mutated_and_shortened_files(tmp_path, valid, changes, length):
     path = tmp_path / "edges"
     path.write_bytes(bytes(data[: max(1, len(data) - length % len(data))]))
     graph_or_refusal(path)
+
+
+def outcome(path, threads: int) -> str:
+    try:
+        graph = read_graph(path, threads=threads)
+    except GraphFormatError as error:
+        return str(error)
+    return f"{graph.fingerprint} {graph.summary}"
+
+
+@QUICK
+@given(st.lists(PIECES, max_size=60).map(b"".join), st.integers(1, 40))
+def test_blocks_threads_and_compression_change_neither_result_nor_error(tmp_path, data, block):
+    path = tmp_path / "edges"
+    path.write_bytes(data)
+    expected = outcome(path, 1)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(source, "BLOCK_BYTES", block)
+        assert outcome(path, 1) == expected
+        assert outcome(path, 2) == expected
+        if data and not data.startswith(b"\x1f\x8b"):
+            path.write_bytes(gzip.compress(data))
+            assert outcome(path, 2) == expected

@@ -109,12 +109,8 @@ def _intern_texts(  # type: ignore[no-untyped-def]
             label = table[slot]
             if label < 0:
                 break
-            length = ends[label + 1] - ends[label]
-            if (
-                known[label] == hashes[t]
-                and length == end - start
-                and _same(buf, start, end, text, ends[label])
-            ):
+            at = ends[label]
+            if ends[label + 1] - at == end - start and _same(buf, start, end, text, at):
                 break
             slot = (slot + np.uint64(1)) & mask
         if label < 0:

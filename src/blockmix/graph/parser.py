@@ -286,11 +286,16 @@ def _text(buf, i, separator):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _hash(buf, start, end):  # type: ignore[no-untyped-def]
-    """FNV-1a with a final mix: equal hashes are always checked byte by byte, so it need only be quick."""
+    """FNV-1a with the finaliser of splitmix64: labels that differ in one digit must not crowd together.
+
+    Equal hashes are always checked byte by byte, so a collision costs time and nothing else.
+    """
     h = np.uint64(0xCBF29CE484222325)
     for i in range(start, end):
         h = (h ^ np.uint64(buf[i])) * np.uint64(0x100000001B3)
-    return h ^ (h >> np.uint64(32))
+    h = (h ^ (h >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    h = (h ^ (h >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return h ^ (h >> np.uint64(31))
 
 
 @njit(cache=True, nogil=True)

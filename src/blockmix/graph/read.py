@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -24,7 +25,7 @@ from blockmix.graph.preamble import Preamble, read_preamble
 from blockmix.graph.relabel import number_integers
 from blockmix.graph.source import Bytes, Source
 
-Path = str | os.PathLike[str]
+FilePath = str | os.PathLike[str]
 _INT32 = np.iinfo(np.int32)
 # A Matrix Market file may declare more nodes than it lists, but not beyond all measure: a damaged size line
 # must not ask for all memory.
@@ -33,7 +34,10 @@ _ALWAYS_DECLARED = 10_000_000
 
 
 def read_graph(
-    path: Path, *, nodes: Path | NDArray[Any] | Iterable[Any] | None = None, threads: int | None = None
+    path: FilePath,
+    *,
+    nodes: FilePath | NDArray[Any] | Iterable[Any] | None = None,
+    threads: int | None = None,
 ) -> Graph:
     """Read an undirected network from a text edge list, plain or gzip-compressed.
 
@@ -118,7 +122,7 @@ def _threads(threads: int | None) -> int:
     return int(threads)
 
 
-def _isolated(nodes: Path | NDArray[Any] | Iterable[Any] | None) -> NDArray[Any] | None:
+def _isolated(nodes: FilePath | NDArray[Any] | Iterable[Any] | None) -> NDArray[Any] | None:
     if nodes is None:
         return None
     if isinstance(nodes, (str, os.PathLike)):
@@ -127,14 +131,15 @@ def _isolated(nodes: Path | NDArray[Any] | Iterable[Any] | None) -> NDArray[Any]
 
 
 def _in_order(
-    loads: Iterator[Callable[[], Bytes]], parse: Callable[[Bytes], _Block], threads: int
-) -> Iterator[_Block]:
+    loads: Generator[Callable[[], Bytes], None, None], parse: Callable[[Bytes], _Block], threads: int
+) -> Generator[_Block, None, None]:
     """Parse blocks on many threads, a bounded number ahead, and give the results in file order."""
     if threads == 1:
-        for load in loads:
-            yield parse(load())
+        with closing(loads):
+            for load in loads:
+                yield parse(load())
         return
-    with ThreadPoolExecutor(threads) as pool:
+    with closing(loads), ThreadPoolExecutor(threads) as pool:
         ahead: deque[Future[_Block]] = deque()
         try:
             for load in loads:
@@ -151,13 +156,14 @@ def _in_order(
 def _read_integers(source: Source, top: Preamble, threads: int) -> _Listed | None:
     """The links as integers, or None where a label is not an integer and all must be text."""
     listed = _Listed([], lines=top.lines)
-    for block in _in_order(source.blocks(top.begin), _parse_integers, threads):
-        if block.status == parser.NOT_INTEGER and top.matrix_size is None:
-            return None
-        listed.add(block)
-        _refuse(source, block, listed.lines)
-        if block.pairs is not None and len(block.pairs):
-            listed.chunks.append(block.pairs)
+    with closing(_in_order(source.blocks(top.begin), _parse_integers, threads)) as blocks:
+        for block in blocks:
+            if block.status == parser.NOT_INTEGER and top.matrix_size is None:
+                return None
+            listed.add(block)
+            _refuse(source, block, listed.lines)
+            if block.pairs is not None and len(block.pairs):
+                listed.chunks.append(block.pairs)
     if listed.records == 0 and top.header is not None:
         return None
     _require_links(source, listed)
@@ -185,12 +191,13 @@ def _read_texts(
     def parse(buf: Bytes) -> _Block:
         return _parse_texts(buf, top.separator)
 
-    for block in _in_order(source.blocks(top.begin), parse, threads):
-        listed.add(block)
-        _refuse(source, block, listed.lines)
-        if block.buf is not None and block.spans is not None and block.hashes is not None:
-            numbers = table.add(block.buf, block.spans, block.hashes)
-            listed.chunks.append(numbers.astype(node_dtype(table.used)).reshape(-1, 2))
+    with closing(_in_order(source.blocks(top.begin), parse, threads)) as blocks:
+        for block in blocks:
+            listed.add(block)
+            _refuse(source, block, listed.lines)
+            if block.buf is not None and block.spans is not None and block.hashes is not None:
+                numbers = table.add(block.buf, block.spans, block.hashes)
+                listed.chunks.append(numbers.astype(node_dtype(table.used)).reshape(-1, 2))
     _require_links(source, listed)
     if top.matrix_size is not None:
         table.add_texts([str(node) for node in range(1, top.matrix_size + 1)])

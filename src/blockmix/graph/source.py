@@ -13,7 +13,7 @@ import shutil
 import stat
 import tempfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from pathlib import Path
 from threading import Lock
 from types import TracebackType
@@ -97,14 +97,14 @@ class Source:
             with gzip.GzipFile(fileobj=self._file) as stream:
                 return stream.read(size)
 
-    def blocks(self, begin: int) -> Iterator[Callable[[], Bytes]]:
+    def blocks(self, begin: int) -> Generator[Callable[[], Bytes], None, None]:
         """Calls that give the text from byte `begin` on, in blocks of whole lines, each ended by a line feed.
 
         The calls of a plain file may be made from any thread; a block may be empty.
         """
         return self._streamed(begin) if self.compressed else self._cut(begin)
 
-    def _cut(self, begin: int) -> Iterator[Callable[[], Bytes]]:
+    def _cut(self, begin: int) -> Generator[Callable[[], Bytes], None, None]:
         for first in range(begin, self._size, BLOCK_BYTES):
             last = min(first + BLOCK_BYTES, self._size)
             yield lambda first=first, last=last: self._lines(begin, first, last)  # type: ignore[misc]
@@ -140,7 +140,7 @@ class Source:
             )
         return buf[:size]
 
-    def _streamed(self, begin: int) -> Iterator[Callable[[], Bytes]]:
+    def _streamed(self, begin: int) -> Generator[Callable[[], Bytes], None, None]:
         kept = b""
         with self._lock:
             self._file.seek(0)

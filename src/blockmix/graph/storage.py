@@ -42,11 +42,22 @@ def save_graph(graph: Graph, path: str | os.PathLike[str]) -> None:
             folder = Path(scratch, "graph")
             folder.mkdir()
             _write(graph, folder)
-            if target.exists():
-                os.rename(target, Path(scratch, "old"))
-            os.rename(folder, target)
+            _swap(folder, target, Path(scratch, "old"))
     except OSError as error:
         raise InputError(f"{target}: the network cannot be saved ({error.strerror or error})") from error
+
+
+def _swap(folder: Path, target: Path, old: Path) -> None:
+    """Put a finished folder in its place; what stood there before comes back if that fails."""
+    replaced = target.exists()
+    if replaced:
+        os.rename(target, old)
+    try:
+        os.rename(folder, target)
+    except OSError:
+        if replaced:
+            os.rename(old, target)
+        raise
 
 
 def _refuse_foreign(target: Path) -> None:

@@ -1,1 +1,1 @@
-"""(see ARCHITECTURE.md)"""
+"""The loop around a sampler: warm-up, evaluation, stopping, chains, progress, interruption."""

@@ -1,1 +1,1 @@
-"""(see ARCHITECTURE.md)"""
+"""What comes out: running summaries, memberships, covers, link prediction."""

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from blockmix.graph.split import HeldOut
+from blockmix.graph.graph import Graph
+from blockmix.graph.split import HeldOut, hold_out
 from blockmix.kernels.layout import (
     FIXED_POINT,
     STATISTICS,
@@ -25,6 +28,7 @@ from blockmix.kernels.philox import stream_key
 from blockmix.kernels.strength import collect_pairs, merge_members, update_strengths
 from blockmix.kernels.workers import Workers
 from blockmix.model import Model
+from blockmix.samplers.starts import random_parts, start_rows, start_strengths
 
 
 @dataclass(frozen=True)
@@ -37,6 +41,12 @@ class ScirOptions:
     smallest: float = 1e-2
     cut: float = 0.02
     batches: int = 5
+    step: float = 0.5
+
+
+def warm_up_step(sweep: int) -> float:
+    """The step h in warm-up: large at first, so that communities find their place, then smaller."""
+    return 2.0 / math.sqrt(1.0 + sweep / 50.0)
 
 
 @dataclass
@@ -62,9 +72,10 @@ class Scir:
     """The sampler bound to a network, a model and a pool of workers: `init` a chain, then `step` it."""
 
     name = "scir"
+    _compiled: ClassVar[bool] = False
 
     def __init__(self, data: HeldOut, model: Model, options: ScirOptions, workers: Workers) -> None:
-        graph = data.training
+        self.graph = graph = data.training
         self.model, self.options, self.workers = model, options, workers
         self.nodes, self.communities = graph.n_nodes, model.communities
         self.links = graph.n_edges
@@ -81,7 +92,26 @@ class Scir:
         self.inside = np.zeros(self.communities + 1)
         self.inside_non_links = np.zeros(self.communities + 1)
 
-    def init(self, start: Rows, strengths: Strengths) -> ScirState:
+    def compile(self) -> None:
+        """Compile the kernels, or load them from the cache, by a few steps on a network of four nodes."""
+        if Scir._compiled:
+            return
+        tiny = hold_out(Graph.from_edges([(0, 1), (1, 2), (2, 3), (3, 0)], nodes=range(6)), 0.3, seed=0)
+        with Workers(1) as one:
+            sampler = Scir(tiny, Model(2), ScirOptions(non_links=1), one)
+            state = sampler.init(stream_key(np.uint64(0), 0))
+            sampler.step(state, (0, 0), True)
+            sampler.step(state, (0, 0), False)
+        Scir._compiled = True
+
+    def init(self, key: tuple[int, int]) -> ScirState:
+        """A chain at its starting state."""
+        rng = np.random.default_rng([int(key[0]), int(key[1])])
+        parts = random_parts(self.graph, self.communities, rng)
+        rows = start_rows(self.graph, parts, self.model, self.options.slots, rng)
+        return self.start_at(rows, start_strengths(self.graph, parts, self.model))
+
+    def start_at(self, start: Rows, strengths: Strengths) -> ScirState:
         """A chain that begins at the given memberships and strengths."""
         sums = np.zeros((self.communities, 2), dtype=np.int64)
         ids, pi = start.words[:, ::2], start.weights[:, 1::2].astype(np.float64)
@@ -90,9 +120,10 @@ class Scir:
             np.add.at(sums[:, column], ids[used], (value[used] * FIXED_POINT).astype(np.int64))
         return ScirState(start, strengths, sums)
 
-    def step(self, state: ScirState, key: tuple[int, int], step: float, warm_up: bool) -> Info:
+    def step(self, state: ScirState, key: tuple[int, int], warm_up: bool) -> Info:
         """One sweep: every node once, in batches that read old rows and write new ones, then the strengths."""
         o = self.options
+        step = warm_up_step(state.sweep) if warm_up else o.step
         settings = Settings(float(step), o.neighbors, o.non_links, o.smallest, o.cut, warm_up)
         word = Key(np.uint32(key[0]), np.uint32(key[1]), np.uint32(state.sweep))
         self.worker_sums[:] = 0

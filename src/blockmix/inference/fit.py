@@ -1,0 +1,123 @@
+"""`fit`: from a network to a posterior."""
+
+from __future__ import annotations
+
+import time
+from typing import Any, Literal
+
+from blockmix.errors import InputError
+from blockmix.graph.graph import Graph
+from blockmix.graph.split import HeldOut, hold_out, no_hold_out
+from blockmix.inference.loop import Run
+from blockmix.inference.plan import Plan
+from blockmix.inference.progress import Callback, choose_progress
+from blockmix.inference.result import build_posterior
+from blockmix.kernels.workers import Workers
+from blockmix.model import Model
+from blockmix.posterior.posterior import Posterior
+from blockmix.samplers import check_sampler
+from blockmix.samplers.scir import Scir, ScirOptions
+
+# Held out where the user does not say: this share of the links, but not more of them than that.
+DEFAULT_HELD_OUT, MOST_HELD_OUT_LINKS = 0.05, 25_000
+# Networks with fewer links are too small to spare any: nothing is held out unless asked for.
+SMALLEST_HELD_OUT = 40
+
+
+def fit(
+    graph: Graph,
+    communities: int,
+    *,
+    sampler: str = "scir",
+    seed: int = 0,
+    chains: int = 1,
+    sweeps: int | None = None,
+    time_limit: float | None = None,
+    warm_up: int | None = None,
+    held_out: float | HeldOut | None = None,
+    held_out_kind: Literal["balanced", "proportional"] = "balanced",
+    alpha: float | None = None,
+    eta: tuple[float, float] = (1.0, 1.0),
+    background: float | None = None,
+    threads: int | None = None,
+    device: str = "cpu",
+    progress: bool | None = None,
+    callback: Callback | None = None,
+    **options: Any,
+) -> Posterior:
+    """Find overlapping communities: sample the posterior of the assortative mixed-membership blockmodel.
+
+    Arguments:
+        graph: the network.
+        communities: how many communities to allow, K. Those that are not needed stay empty.
+        sampler: which algorithm, by name.
+        seed: the same seed gives the same result, bit for bit, on any number of threads.
+        chains: independent chains to run side by side.
+        sweeps: stop after this many updates of every node, warm-up included.
+        time_limit: stop after this many seconds of sampling. Without `sweeps` and `time_limit` the run ends
+            when the score on the held-out pairs has settled.
+        warm_up: sweeps before samples count; chosen when left out.
+        held_out: share of the links to set aside for scoring, with as many non-links; 0 for none. By default
+            5%, at most 25,000 links, and none on networks of fewer than 40 links.
+        held_out_kind: "balanced", as many non-links as links, or "proportional", the same share of both.
+        alpha, eta, background: the prior, see `Model`.
+        threads: processors to use; all by default.
+        device: "cpu".
+        progress: True shows progress, False does not; by default it is shown on a terminal only.
+        callback: called with a `Report` after every evaluation.
+        options: settings of the sampler, see `ScirOptions`.
+
+    Returns:
+        A `Posterior`. Ctrl-C ends the run early and returns what there is.
+
+    >>> import blockmix as bm
+    >>> ring = bm.Graph.from_edges([(a, b) for c in (0, 8) for a in range(c, c + 8) for b in range(a)  if b >= c])
+    >>> post = fit(ring, communities=2, seed=1, sweeps=200, held_out=0)
+    >>> sorted(len(members) for members in post.communities().values())
+    [8, 8]
+    """
+    check_sampler(sampler)
+    if device != "cpu":
+        raise InputError(f"device must be 'cpu', not {device!r}")
+    if isinstance(chains, bool) or int(chains) != chains or chains < 1:
+        raise InputError(f"chains must be a whole number of at least 1, not {chains!r}")
+    if graph.n_edges == 0:
+        raise InputError("the network has no links: there is nothing to learn from")
+    model = Model(communities, alpha, eta, background)
+    data = choose_held_out(graph, held_out, held_out_kind, seed)
+    plan = Plan(sweeps, time_limit, warm_up, watched=data.n_pairs > 0)
+    settings = _options(options)
+    display = choose_progress(progress)
+    began = time.perf_counter()
+    try:
+        with Workers(threads) as workers:
+            bound = Scir(data, model, settings, workers)
+            result = Run(bound, data, plan, seed, int(chains), display, callback).execute()
+    finally:
+        display.close()
+    return build_posterior(graph, data, model, settings, result, seed, time.perf_counter() - began, workers.threads)
+
+
+def choose_held_out(graph: Graph, held_out: float | HeldOut | None, kind: str, seed: int) -> HeldOut:
+    """The split to train on: the user's own, the share asked for, or the default."""
+    if isinstance(held_out, HeldOut):
+        if held_out.training.n_nodes != graph.n_nodes:
+            raise InputError("held_out was split from another network: its number of nodes differs")
+        return held_out
+    if held_out is None:
+        if graph.n_edges < SMALLEST_HELD_OUT:
+            return no_hold_out(graph)
+        held_out = min(DEFAULT_HELD_OUT, MOST_HELD_OUT_LINKS / graph.n_edges)
+    if held_out == 0:
+        return no_hold_out(graph)
+    return hold_out(graph, float(held_out), kind=kind, seed=seed)  # type: ignore[arg-type]
+
+
+def _options(options: dict[str, Any]) -> ScirOptions:
+    try:
+        return ScirOptions(**options)
+    except TypeError:
+        known = ", ".join(ScirOptions.__dataclass_fields__)
+        unknown = ", ".join(sorted(set(options) - set(ScirOptions.__dataclass_fields__)))
+        raise InputError(f"unknown option {unknown}; options of scir: {known}") from None
+

@@ -1,0 +1,87 @@
+"""When warm-up ends and when a run stops: by sweeps, by time, or when the held-out score has settled."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+from blockmix.errors import InputError
+
+# Share of the sweeps or the time that goes to warm-up, where the user does not say.
+WARM_UP_SHARE = 0.4
+# Without limits: warm-up and sampling each last at least this many sweeps and at most that many.
+FEWEST_SWEEPS, MOST_SWEEPS = 60, 3000
+# A score has settled when its best value improved by less than this share over the last third of the phase.
+SETTLED = 0.002
+# Without limits and without held-out pairs there is no score to watch.
+UNWATCHED_SWEEPS = 500
+
+
+@dataclass
+class Plan:
+    """Decides after each sweep what comes next. Only the clock, where a time limit is set, is not reproducible."""
+
+    sweeps: int | None = None
+    time_limit: float | None = None
+    warm_up: int | None = None
+    watched: bool = True
+    _scores: list[tuple[int, float]] = field(default_factory=list)
+    _began: int = 0
+
+    def __post_init__(self) -> None:
+        for name, value, least in (("sweeps", self.sweeps, 1), ("warm_up", self.warm_up, 0)):
+            if value is not None and (isinstance(value, bool) or int(value) != value or value < least):
+                raise InputError(f"{name} must be a whole number of at least {least}, not {value!r}")
+        if self.time_limit is not None and not (self.time_limit > 0 and math.isfinite(self.time_limit)):
+            raise InputError(f"time_limit must be a positive number of seconds, not {self.time_limit!r}")
+        if self.sweeps is not None and self.warm_up is not None and self.warm_up >= self.sweeps:
+            raise InputError(f"warm_up ({self.warm_up}) must be less than sweeps ({self.sweeps}): no sample would be taken")
+        if self.sweeps is None and self.time_limit is None and not self.watched:
+            self.sweeps = UNWATCHED_SWEEPS + (self.warm_up or 0)
+
+    def score(self, sweep: int, value: float) -> None:
+        """Take in the held-out log loss after a sweep."""
+        self._scores.append((sweep, value))
+
+    def warm_up_over(self, sweep: int, seconds: float) -> bool:
+        """Whether sampling begins after this many sweeps and seconds."""
+        if self.warm_up is not None:
+            return sweep >= self.warm_up
+        if self.sweeps is not None and sweep >= WARM_UP_SHARE * self.sweeps:
+            return True
+        if self.time_limit is not None:
+            return seconds >= WARM_UP_SHARE * self.time_limit
+        return self.sweeps is None and self._settled(sweep)
+
+    def sampling_begins(self, sweep: int) -> None:
+        """Forget the scores of the warm-up."""
+        self._scores.clear()
+        self._began = sweep
+
+    def over(self, sweep: int, seconds: float) -> bool:
+        """Whether the run stops after this many sweeps and seconds."""
+        if self.sweeps is not None and sweep >= self.sweeps:
+            return True
+        if self.time_limit is not None:
+            return seconds >= self.time_limit
+        return self.sweeps is None and sweep > self._began and self._settled(sweep)
+
+    def share_done(self, sweep: int, seconds: float) -> float | None:
+        """How far the run is, from 0 to 1; None when that depends on scores to come."""
+        shares = []
+        if self.sweeps is not None:
+            shares.append(sweep / self.sweeps)
+        if self.time_limit is not None:
+            shares.append(seconds / self.time_limit)
+        return min(max(shares), 1.0) if shares else None
+
+    def _settled(self, sweep: int) -> bool:
+        done = sweep - self._began
+        if done >= MOST_SWEEPS:
+            return True
+        if done < FEWEST_SWEEPS or not self._scores:
+            return False
+        recent = self._began + 2 * done // 3
+        before = [value for at, value in self._scores if at <= recent]
+        after = [value for at, value in self._scores if at > recent]
+        return bool(before) and bool(after) and min(after) > min(before) * (1.0 - SETTLED)

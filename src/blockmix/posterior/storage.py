@@ -1,0 +1,150 @@
+"""A posterior on disk: run.json, the network, and one .npy per array. Nothing is ever unpickled."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blockmix._version import __version__
+from blockmix.errors import InputError
+from blockmix.graph.graph import Graph
+from blockmix.posterior.draws import Draw
+from blockmix.posterior.posterior import HeldOutPairs, Posterior
+
+FORMAT, VERSION = "blockmix posterior", 1
+MANIFEST = "run.json"
+_TABLE = ("offsets", "community", "mean", "sd", "sizes", "strength_mean", "strength_sd", "numbers")
+
+
+def save_posterior(post: Posterior, folder: Path) -> None:
+    """Write a posterior; the manifest comes last, so that a folder with one is complete."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        post.graph.save(folder / "graph")
+        with tempfile.TemporaryDirectory(dir=folder, prefix=".posterior-") as scratch:
+            fresh = Path(scratch, "posterior")
+            fresh.mkdir()
+            for name, array in _arrays(post).items():
+                np.save(fresh / f"{name}.npy", array, allow_pickle=False)
+            if (folder / "posterior").exists():
+                os.rename(folder / "posterior", Path(scratch, "old"))
+            os.rename(fresh, folder / "posterior")
+        text = json.dumps(_manifest(post), indent=2, allow_nan=False) + "\n"
+        partial = folder / (MANIFEST + ".partial")
+        partial.write_text(text, "utf-8")
+        os.replace(partial, folder / MANIFEST)
+    except OSError as error:
+        raise InputError(f"{folder}: the result cannot be saved ({error.strerror or error})") from error
+
+
+def _arrays(post: Posterior) -> dict[str, NDArray[Any]]:
+    arrays: dict[str, NDArray[Any]] = {name: getattr(post, name) for name in _TABLE}
+    for c, chain in enumerate(post.draws):
+        if chain:
+            arrays[f"draws{c}_sweep"] = np.array([d.sweep for d in chain], dtype=np.int64)
+            arrays[f"draws{c}_lengths"] = np.array([len(d.weights) for d in chain], dtype=np.int64)
+            arrays[f"draws{c}_counts"] = np.stack([d.counts for d in chain])
+            arrays[f"draws{c}_communities"] = np.concatenate([d.communities for d in chain])
+            arrays[f"draws{c}_weights"] = np.concatenate([d.weights for d in chain])
+            arrays[f"draws{c}_strengths"] = np.stack([d.strengths for d in chain])
+    if post.held_out is not None:
+        arrays["held_out_pairs"] = post.held_out.pairs
+        arrays["held_out_links"] = post.held_out.links
+        arrays["held_out_probability"] = post.held_out.probability
+    return arrays | {f"trace_{name}": values for name, values in post.trace.items()}
+
+
+def _manifest(post: Posterior) -> dict[str, Any]:
+    held_out = None
+    if post.held_out is not None:
+        held_out = {key: getattr(post.held_out, key) for key in ("density", "kind", "fraction")}
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "written_by": f"blockmix {__version__}",
+        "background_mean": post.background_mean,
+        "background_sd": post.background_sd,
+        "chains": len(post.draws),
+        "held_out": held_out,
+        "trace": sorted(post.trace),
+        "provenance": post.provenance,
+    }
+
+
+def load_posterior(folder: Path) -> Posterior:
+    """Read a posterior; arrays are mapped, not read, until they are used."""
+    manifest = read_manifest(folder)
+    try:
+        post = _assemble(folder, manifest)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"{folder}: this result is damaged ({error}); fit again or restore a copy") from None
+    if post.graph.fingerprint != post.provenance.get("graph_fingerprint"):
+        raise InputError(f"{folder}: graph/ is not the network of this result; restore the folder from a copy")
+    return post
+
+
+def read_manifest(folder: Path) -> dict[str, Any]:
+    """The manifest of a result, or an error that says why the folder holds none."""
+    try:
+        manifest = json.loads((folder / MANIFEST).read_text("utf-8"))
+    except (FileNotFoundError, NotADirectoryError):
+        raise InputError(
+            f"{folder}: not a blockmix result: there is no {MANIFEST}; name a folder written by fit -o or save"
+        ) from None
+    except (OSError, ValueError, RecursionError) as error:
+        raise InputError(f"{folder}: {MANIFEST} cannot be read ({error}); restore it from a copy") from None
+    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
+        raise InputError(f"{folder}: {MANIFEST} is not that of a blockmix result")
+    if manifest.get("version") != VERSION:
+        raise InputError(
+            f"{folder}: saved in version {manifest.get('version')!r} of the format, and this blockmix reads "
+            f"version {VERSION}; use the blockmix that wrote it ({manifest.get('written_by')})"
+        )
+    return manifest
+
+
+def _assemble(folder: Path, manifest: dict[str, Any]) -> Posterior:
+    def array(name: str) -> NDArray[Any]:
+        path = folder / "posterior" / f"{name}.npy"
+        loaded: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
+        return loaded
+
+    held_out = None
+    if manifest["held_out"] is not None:
+        arrays = [np.asarray(array(f"held_out_{name}")) for name in ("pairs", "links", "probability")]
+        held_out = HeldOutPairs(*arrays, **manifest["held_out"])
+    return Posterior(
+        graph=Graph.load(folder / "graph"),
+        **{name: array(name) for name in _TABLE},
+        background_mean=float(manifest["background_mean"]),
+        background_sd=float(manifest["background_sd"]),
+        draws=tuple(_draws(folder, array, c) for c in range(manifest["chains"])),
+        trace={name: np.asarray(array(f"trace_{name}")) for name in manifest["trace"]},
+        held_out=held_out,
+        provenance=manifest["provenance"],
+    )
+
+
+def _draws(folder: Path, array: Any, chain: int) -> tuple[Draw, ...]:
+    if not (folder / "posterior" / f"draws{chain}_sweep.npy").exists():
+        return ()
+    names = ("sweep", "lengths", "counts", "communities", "weights", "strengths")
+    sweep, lengths, counts, communities, weights, strengths = (array(f"draws{chain}_{n}") for n in names)
+    ends = np.cumsum(lengths)
+    return tuple(
+        Draw(int(sweep[i]), counts[i], communities[end - n : end], weights[end - n : end], strengths[i])
+        for i, (n, end) in enumerate(zip(lengths, ends, strict=True))
+    )
+
+
+def load(path: str | os.PathLike[str]) -> Posterior:
+    """Open a result written by `Posterior.save` or `blockmix fit -o`."""
+    return load_posterior(Path(path))
