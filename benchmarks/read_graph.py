@@ -4,7 +4,8 @@
 
 Writes an edge list with ids of six and seven digits to a temporary folder, then measures: the parser alone on
 one thread, from the page cache; the whole of read_graph (parse, relabel, CSR), each time in a fresh process
-with its kernels already compiled; and the growth of that process's peak memory against the finished CSR.
+with its kernels already compiled; and how far that process's peak memory rises above what it held before, as
+a multiple of the finished CSR. The same for a file listing both directions, and for scattered 19-digit ids.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -27,19 +29,39 @@ MEMORY_TARGET = 4.0
 
 
 def write_edges(
-    path: Path, n_edges: int, n_ids: int, *, separator: str, extra: str = "", seed: int = 1
+    path: Path,
+    n_edges: int,
+    n_ids: int,
+    *,
+    separator: str = " ",
+    extra: str = "",
+    both: bool = False,
+    scattered: bool = False,
+    seed: int = 1,
 ) -> None:
+    """Random links between n_ids nodes; `both` lists each of half as many in both directions."""
     rng = np.random.default_rng(seed)
+    names = rng.integers(10**18, 2**62, n_ids) if scattered else np.arange(100_000, 100_000 + n_ids)
     with path.open("w") as out:
         for start in range(0, n_edges, 500_000):
-            pairs = rng.integers(100_000, 100_000 + n_ids, (min(500_000, n_edges - start), 2))
+            pairs = names[rng.integers(0, n_ids, (min(500_000, n_edges - start), 2))]
+            if both:
+                pairs[len(pairs) // 2 :] = pairs[: len(pairs) - len(pairs) // 2, ::-1]
             out.write("".join([f"{a}{separator}{b}{extra}\n" for a, b in pairs.tolist()]))
 
 
-def peak_bytes() -> int:
-    """Peak resident memory of this process; Linux counts in KiB, macOS in bytes."""
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak if sys.platform == "darwin" else peak * 1024
+def resident_bytes() -> tuple[int, int]:
+    """(now, peak) resident memory of this process.
+
+    Linux keeps ru_maxrss across exec: in a process started from a large one it begins at the parent's peak
+    and hides growth. The high-water mark in /proc belongs to this program alone, so it is preferred.
+    """
+    status = Path("/proc/self/status")
+    if status.exists():
+        fields = dict(line.split(":", 1) for line in status.read_text().splitlines() if ":" in line)
+        return int(fields["VmRSS"].split()[0]) * 1024, int(fields["VmHWM"].split()[0]) * 1024
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+    return peak, peak
 
 
 def measure_parse(path: Path) -> dict[str, float]:
@@ -74,12 +96,12 @@ def measure_read(path: Path, threads: int, warm: Path) -> dict[str, float]:
     from blockmix.graph.read import read_graph
 
     read_graph(warm, threads=threads)
-    before = peak_bytes()
+    before, _ = resident_bytes()
     start = time.perf_counter()
     graph = read_graph(path, threads=threads)
     seconds = time.perf_counter() - start
     finished = graph.offsets.nbytes + graph.neighbors.nbytes
-    grown = peak_bytes() - before
+    grown = resident_bytes()[1] - before
     return {
         "seconds": seconds,
         "csr_bytes": finished,
@@ -112,12 +134,18 @@ def benchmark(n_edges: int, threads: int, repeats: int, n_ids: int) -> dict[str,
         "threads": threads,
     }
     print(f"{'file':<22}{'what':<30}{'seconds':>9}{'M edges/s':>11}{'peak / CSR':>12}")
-    kinds = {"blank": (" ", ""), "tab": ("\t", ""), "tab and weight": ("\t", "\t0.5")}
+    kinds: dict[str, dict[str, Any]] = {
+        "blank": {},
+        "tab": {"separator": "\t"},
+        "tab and weight": {"separator": "\t", "extra": "\t0.5"},
+        "both directions": {"both": True},
+        "scattered ids": {"scattered": True},
+    }
     with tempfile.TemporaryDirectory() as folder:
-        for name, (separator, extra) in kinds.items():
+        for name, kind in kinds.items():
             path, warm = Path(folder, "edges.txt"), Path(folder, "warm.txt")
-            write_edges(path, n_edges, n_ids, separator=separator, extra=extra)
-            write_edges(warm, 1000, n_ids, separator=separator, extra=extra)
+            write_edges(path, n_edges, n_ids, **kind)
+            write_edges(warm, 1000, n_ids, **kind)
             parsed = in_fresh_process("--one-parse", path)
             show(name, "parser, 1 thread", parsed["seconds"], parsed["edges_per_s"])
             figures[name] = {"parse": parsed}

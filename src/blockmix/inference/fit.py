@@ -9,7 +9,7 @@ from blockmix.errors import InputError
 from blockmix.graph.graph import Graph
 from blockmix.graph.split import HeldOut, hold_out, no_hold_out
 from blockmix.inference.loop import Run
-from blockmix.inference.plan import Plan
+from blockmix.inference.plan import Plan, whole_number
 from blockmix.inference.progress import Callback, choose_progress
 from blockmix.inference.result import build_posterior
 from blockmix.kernels.workers import Workers
@@ -58,7 +58,7 @@ def fit(
             when the score on the held-out pairs has settled.
         warm_up: sweeps before samples count; chosen when left out.
         held_out: share of the links to set aside for scoring, with as many non-links; 0 for none. By default
-            5%, at most 25,000 links, and none on networks of fewer than 40 links.
+            5%, at most 25,000 links, and none on networks of fewer than 40 links or hardly any non-links.
         held_out_kind: "balanced", as many non-links as links, or "proportional", the same share of both.
         alpha, eta, background: the prior, see `Model`.
         threads: processors to use; all by default.
@@ -79,11 +79,10 @@ def fit(
     check_sampler(sampler)
     if device != "cpu":
         raise InputError(f"device must be 'cpu', not {device!r}")
-    if isinstance(chains, bool) or int(chains) != chains or chains < 1:
-        raise InputError(f"chains must be a whole number of at least 1, not {chains!r}")
+    chains, seed = whole_number("chains", chains, 1), _seed(seed)
     if graph.n_edges == 0:
         raise InputError("the network has no links: there is nothing to learn from")
-    model = Model(communities, alpha, eta, background)
+    model = Model(whole_number("communities", communities, 1), alpha, _floats(eta), background)
     data = choose_held_out(graph, held_out, held_out_kind, seed)
     plan = Plan(sweeps, time_limit, warm_up, watched=data.n_pairs > 0)
     settings = _options(options)
@@ -92,7 +91,7 @@ def fit(
     try:
         with Workers(threads) as workers:
             bound = Scir(data, model, settings, workers)
-            result = Run(bound, data, plan, seed, int(chains), display, callback).execute()
+            result = Run(bound, data, plan, seed, chains, display, callback).execute()
     finally:
         display.close()
     return build_posterior(graph, data, model, settings, result, seed, time.perf_counter() - began, workers.threads)
@@ -108,9 +107,29 @@ def choose_held_out(graph: Graph, held_out: float | HeldOut | None, kind: str, s
         if graph.n_edges < SMALLEST_HELD_OUT:
             return no_hold_out(graph)
         held_out = min(DEFAULT_HELD_OUT, MOST_HELD_OUT_LINKS / graph.n_edges)
+        if graph.n_pairs - graph.n_edges < round(held_out * graph.n_edges):
+            # A clique, or nearly one: there are no non-links to go with the links.
+            return no_hold_out(graph)
     if held_out == 0:
         return no_hold_out(graph)
     return hold_out(graph, float(held_out), kind=kind, seed=seed)  # type: ignore[arg-type]
+
+
+def _seed(seed: int) -> int:
+    """A seed that the random numbers have bits for."""
+    seed = whole_number("seed", seed, 0)
+    if seed >= 2**64:
+        raise InputError(f"seed must be below 2**64, not {seed}")
+    return seed
+
+
+def _floats(eta: Any) -> tuple[float, float]:
+    """The prior as floats: kernels are compiled anew for integers, which takes seconds."""
+    try:
+        link, non_link = (float(value) for value in eta)
+    except (TypeError, ValueError):
+        raise InputError(f"eta must be two positive numbers, not {eta!r}") from None
+    return link, non_link
 
 
 def _options(options: dict[str, Any]) -> ScirOptions:
@@ -120,4 +139,3 @@ def _options(options: dict[str, Any]) -> ScirOptions:
         known = ", ".join(ScirOptions.__dataclass_fields__)
         unknown = ", ".join(sorted(set(options) - set(ScirOptions.__dataclass_fields__)))
         raise InputError(f"unknown option {unknown}; options of scir: {known}") from None
-

@@ -17,11 +17,13 @@ class Interruption:
     def __init__(self) -> None:
         self.requested = False
         self._previous: Any = None
+        self._active = False
 
     def __enter__(self) -> Interruption:
         if threading.current_thread() is threading.main_thread():
             self._previous = signal.getsignal(signal.SIGINT)
             signal.signal(signal.SIGINT, self._handle)
+            self._active = True
         return self
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
@@ -30,5 +32,7 @@ class Interruption:
         self.requested = True
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        if self._previous is not None:
-            signal.signal(signal.SIGINT, self._previous)
+        if self._active:
+            # None stands for a handler that was not installed from Python and cannot be put back.
+            signal.signal(signal.SIGINT, signal.default_int_handler if self._previous is None else self._previous)
+            self._active = False

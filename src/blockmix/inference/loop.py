@@ -68,6 +68,8 @@ class Run:
         chains = [self._new_chain(c) for c in range(self.n_chains)]
         self._forecast = np.zeros(self.data.n_pairs)
         warm_up, sweep, warm_up_sweeps = not self.plan.warm_up_over(0, 0.0), 0, 0
+        if not warm_up:
+            self.plan.sampling_begins(0)
         with Interruption() as interruption:
             while True:
                 infos = [self.sampler.step(c.state, c.key, warm_up) for c in chains]

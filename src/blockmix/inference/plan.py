@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
 
 from blockmix.errors import InputError
 
@@ -17,6 +20,24 @@ SETTLED = 0.002
 UNWATCHED_SWEEPS = 500
 
 
+def whole_number(name: str, value: Any, least: int) -> int:
+    """The value as an int, or an error that names it.
+
+    >>> whole_number("chains", 2.0, 1)
+    2
+    """
+    try:
+        if not isinstance(value, bool | str) and int(value) == value and value >= least:
+            return int(value)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    raise InputError(f"{name} must be a whole number of at least {least}, not {value!r}")
+
+
+def _positive(value: Any) -> bool:
+    return isinstance(value, float | int | np.number) and math.isfinite(value) and value > 0
+
+
 @dataclass
 class Plan:
     """Decides after each sweep what comes next. Only the clock, where a time limit is set, is not reproducible."""
@@ -26,16 +47,18 @@ class Plan:
     warm_up: int | None = None
     watched: bool = True
     _scores: list[tuple[int, float]] = field(default_factory=list)
-    _began: int = 0
+    _began: int | None = None
 
     def __post_init__(self) -> None:
         for name, value, least in (("sweeps", self.sweeps, 1), ("warm_up", self.warm_up, 0)):
-            if value is not None and (isinstance(value, bool) or int(value) != value or value < least):
-                raise InputError(f"{name} must be a whole number of at least {least}, not {value!r}")
-        if self.time_limit is not None and not (self.time_limit > 0 and math.isfinite(self.time_limit)):
+            if value is not None:
+                setattr(self, name, whole_number(name, value, least))
+        if self.time_limit is not None and not _positive(self.time_limit):
             raise InputError(f"time_limit must be a positive number of seconds, not {self.time_limit!r}")
         if self.sweeps is not None and self.warm_up is not None and self.warm_up >= self.sweeps:
-            raise InputError(f"warm_up ({self.warm_up}) must be less than sweeps ({self.sweeps}): no sample would be taken")
+            raise InputError(
+                f"warm_up ({self.warm_up}) must be less than sweeps ({self.sweeps}): no sample would be taken"
+            )
         if self.sweeps is None and self.time_limit is None and not self.watched:
             self.sweeps = UNWATCHED_SWEEPS + (self.warm_up or 0)
 
@@ -54,7 +77,7 @@ class Plan:
         return self.sweeps is None and self._settled(sweep)
 
     def sampling_begins(self, sweep: int) -> None:
-        """Forget the scores of the warm-up."""
+        """Forget the scores of the warm-up; from now on a settled score ends the run."""
         self._scores.clear()
         self._began = sweep
 
@@ -64,7 +87,7 @@ class Plan:
             return True
         if self.time_limit is not None:
             return seconds >= self.time_limit
-        return self.sweeps is None and sweep > self._began and self._settled(sweep)
+        return self.sweeps is None and self._began is not None and self._settled(sweep)
 
     def share_done(self, sweep: int, seconds: float) -> float | None:
         """How far the run is, from 0 to 1; None when that depends on scores to come."""
@@ -76,12 +99,13 @@ class Plan:
         return min(max(shares), 1.0) if shares else None
 
     def _settled(self, sweep: int) -> bool:
-        done = sweep - self._began
+        began = self._began or 0
+        done = sweep - began
         if done >= MOST_SWEEPS:
             return True
         if done < FEWEST_SWEEPS or not self._scores:
             return False
-        recent = self._began + 2 * done // 3
+        recent = began + 2 * done // 3
         before = [value for at, value in self._scores if at <= recent]
         after = [value for at, value in self._scores if at > recent]
         return bool(before) and bool(after) and min(after) > min(before) * (1.0 - SETTLED)

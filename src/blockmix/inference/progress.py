@@ -134,6 +134,6 @@ def choose_progress(wanted: bool | None) -> Progress:
     """
     if wanted is False:
         return Silent()
-    if sys.stderr.isatty():
+    if sys.stderr is not None and sys.stderr.isatty():
         return Bar()
     return Plain() if wanted else Silent()

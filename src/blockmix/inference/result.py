@@ -44,7 +44,7 @@ def build_posterior(
         "blockmix": __version__,
         "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "sampler": "scir",
-        "model": model.to_dict(),
+        "model": model.to_dict() | {"eta": list(model.eta)},
         "options": asdict(options),
         "seed": seed,
         "chains": len(result.chains),

@@ -26,7 +26,7 @@ STATISTICS = 4
 
 # The purposes that random numbers are drawn for; with the slot they make the third counter word.
 DRAW_JUMPS, DRAW_SIZE, DRAW_NEIGHBORS, DRAW_BIRTHS, DRAW_BIRTH_SIZE, DRAW_BIRTH_PLACE, DRAW_NON_LINKS = range(1, 8)
-DRAW_STRENGTH_JUMPS, DRAW_STRENGTH_SIZE, DRAW_START = range(8, 11)
+DRAW_STRENGTH_JUMPS, DRAW_STRENGTH_SIZE, DRAW_LINK, DRAW_RETRY, DRAW_TEST = range(8, 13)
 
 
 class Network(NamedTuple):
@@ -94,8 +94,12 @@ class Scratch(NamedTuple):
     near: NDArray[np.float64]
     near_squared: NDArray[np.float64]
     exposure: NDArray[np.float64]
+    tilt: NDArray[np.float64]
+    count: NDArray[np.float64]
+    old: NDArray[np.float64]
+    choice: NDArray[np.float64]
     hit: NDArray[np.int32]
-    sample: NDArray[np.int64]
+    indicator: NDArray[np.int32]
 
 
 # Communities drawn in by the neighbours of one node that are looked at in one update, at most.
@@ -109,14 +113,15 @@ def empty_rows(nodes: int, slots: int) -> Rows:
     return Rows(words, words.view(np.float32), np.zeros(nodes, dtype=np.float32))
 
 
-def new_scratch(communities: int, slots: int, non_links: int) -> Scratch:
-    """Work space for one worker."""
-    size = slots + MAX_CANDIDATES + MAX_BIRTHS
-    real = [np.zeros(size) for _ in range(6)]
+def new_scratch(communities: int, slots: int, largest_degree: int) -> Scratch:
+    """Work space for one worker: room for every community that the neighbours of one node can be in."""
+    size = slots + max(min(communities, largest_degree * slots), MAX_CANDIDATES) + 2 * MAX_BIRTHS
+    real = [np.zeros(size) for _ in range(9)]
     return Scratch(
         np.full(communities, -1, dtype=np.int32),
         np.zeros(size, dtype=np.int32),
         *real,
+        np.zeros(slots),
         np.zeros(slots, dtype=np.int32),
-        np.zeros(max(non_links, 1), dtype=np.int64),
+        np.zeros(max(largest_degree, 1), dtype=np.int32),
     )

@@ -104,14 +104,15 @@ def read_links(
                 break
             pi_b = float(rows.weights[b, 2 * j + 1])
             at = scratch.place[k]
-            if at < 0 and settings.pull and pi_b > settings.cut and count < own + MAX_CANDIDATES:
+            d = strengths.value[k] - background
+            if at < 0 and settings.pull and pi_b > settings.cut and d > 0.0 and count < own + MAX_CANDIDATES:
                 at = count
                 add_local(k, 0.0, pulled, at, scratch)
                 count += 1
             scratch.hit[j] = at
             used += 1
             if at >= 0:
-                z += (strengths.value[k] - background) * scratch.pi[at] * pi_b
+                z += d * scratch.pi[at] * pi_b
         scaled = weight / z
         total += background * scaled
         for j in range(used):

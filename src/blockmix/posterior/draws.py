@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from blockmix.errors import InputError
 from blockmix.kernels.draws import add_packed_probabilities, count_used, pack
 from blockmix.kernels.layout import Rows
 
@@ -45,6 +46,8 @@ class Draw:
         """Add the link probability of every pair under this draw to `out`."""
         offsets = np.zeros(len(self.counts) + 1, dtype=np.int64)
         np.cumsum(self.counts, out=offsets[1:])
+        if offsets[-1] != len(self.weights):
+            raise InputError("a draw of this result is damaged: its rows do not add up; restore it from a copy")
         add_packed_probabilities(pairs, offsets, self.communities, self.weights, self.strengths, out)
 
 

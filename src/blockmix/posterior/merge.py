@@ -66,7 +66,9 @@ def _moments(chain: ChainSummary, communities: int) -> tuple[sp.csr_matrix, sp.c
     nodes = np.repeat(np.arange(len(used)), used.sum(axis=1))
     place = (nodes, running.community[used])
     mean = running.mean[used].astype(np.float64)
-    square = mean**2 + running.deviation[used] / max(chain.samples, 1)
+    # Where a deviation rounded below zero the second moment could vanish, and sums of the two matrices, which
+    # leave out zeros, would no longer have their entries at the same places.
+    square = mean**2 + np.maximum(running.deviation[used], 0.0) / max(chain.samples, 1)
     shape = (len(used), communities)
     return sp.csr_matrix((mean, place), shape=shape), sp.csr_matrix((square, place), shape=shape)
 

@@ -15,6 +15,7 @@ from blockmix.errors import InputError
 from blockmix.evaluate import CalibrationTable, Scores, calibration, score
 from blockmix.graph.graph import Graph
 from blockmix.graph.labels import Label
+from blockmix.graph.query import checked_pairs
 from blockmix.posterior.draws import Draw
 from blockmix.posterior.tables import MembershipTable, StrengthTable, beta_interval
 
@@ -71,8 +72,7 @@ class Posterior:
         Memberships below 0.001 are not kept. `level` is the probability inside (lower, upper).
         """
         _check_share("threshold", threshold)
-        if not 0 < level < 1:
-            raise InputError(f"level must lie strictly between 0 and 1, not {level!r}")
+        _check_level(level)
         nodes = np.repeat(np.arange(self.graph.n_nodes), np.diff(self.offsets))
         keep = self.mean >= threshold
         mean, sd = self.mean[keep], self.sd[keep]
@@ -102,6 +102,7 @@ class Posterior:
 
     def strengths(self, *, level: float = 0.9) -> StrengthTable:
         """Expected size and strength of every community, with its credible interval."""
+        _check_level(level)
         lower, upper = beta_interval(self.strength_mean, self.strength_sd, level)
         numbers = np.arange(self.n_communities)
         return StrengthTable(numbers, self.sizes, self.strength_mean, self.strength_sd, lower, upper)
@@ -122,7 +123,7 @@ class Posterior:
         listed = pairs if isinstance(pairs, np.ndarray) else list(pairs)
         if len(listed) == 0:
             return np.zeros(0)
-        if any(len(pair) != 2 for pair in listed):
+        if any(isinstance(pair, str) or not hasattr(pair, "__len__") or len(pair) != 2 for pair in listed):
             raise InputError("link_probability takes pairs of node labels, two to a pair")
         labels = self.graph.labels
         first = labels.indices([pair[0] for pair in listed])
@@ -131,7 +132,7 @@ class Posterior:
 
     def node_link_probability(self, pairs: NDArray[np.int64]) -> NDArray[np.float64]:
         """The same as `link_probability` for node numbers, an array of shape (n, 2)."""
-        pairs = np.ascontiguousarray(pairs, dtype=np.int64)
+        pairs = checked_pairs(pairs, self.graph.n_nodes)
         same = pairs[:, 0] == pairs[:, 1]
         if same.any():
             label = self.graph.labels[int(pairs[int(np.argmax(same)), 0])]
@@ -181,6 +182,11 @@ class Posterior:
         if self.scores is not None:
             text += f"; held-out perplexity {self.scores.perplexity:.3f}, AUC {self.scores.auc:.3f}"
         return f"<{text}>"
+
+
+def _check_level(level: float) -> None:
+    if not 0 < level < 1:
+        raise InputError(f"level must lie strictly between 0 and 1, not {level!r}")
 
 
 def _check_share(name: str, value: float) -> None:

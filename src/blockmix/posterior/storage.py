@@ -24,6 +24,7 @@ _TABLE = ("offsets", "community", "mean", "sd", "sizes", "strength_mean", "stren
 
 def save_posterior(post: Posterior, folder: Path) -> None:
     """Write a posterior; the manifest comes last, so that a folder with one is complete."""
+    text = json.dumps(_manifest(post), indent=2, allow_nan=False, default=_plain) + "\n"
     try:
         folder.mkdir(parents=True, exist_ok=True)
         post.graph.save(folder / "graph")
@@ -32,15 +33,23 @@ def save_posterior(post: Posterior, folder: Path) -> None:
             fresh.mkdir()
             for name, array in _arrays(post).items():
                 np.save(fresh / f"{name}.npy", array, allow_pickle=False)
+            # From here until the new manifest is in place the folder holds no result, rather than a mixed one.
+            (folder / MANIFEST).unlink(missing_ok=True)
             if (folder / "posterior").exists():
                 os.rename(folder / "posterior", Path(scratch, "old"))
             os.rename(fresh, folder / "posterior")
-        text = json.dumps(_manifest(post), indent=2, allow_nan=False) + "\n"
         partial = folder / (MANIFEST + ".partial")
         partial.write_text(text, "utf-8")
         os.replace(partial, folder / MANIFEST)
     except OSError as error:
         raise InputError(f"{folder}: the result cannot be saved ({error.strerror or error})") from error
+
+
+def _plain(value: Any) -> Any:
+    """A NumPy scalar, as a caller may have given for a setting, as a plain number."""
+    if isinstance(value, np.generic):
+        return value.item()
+    raise TypeError(f"{value!r} cannot be written to a manifest")
 
 
 def _arrays(post: Posterior) -> dict[str, NDArray[Any]]:
@@ -82,13 +91,43 @@ def load_posterior(folder: Path) -> Posterior:
     manifest = read_manifest(folder)
     try:
         post = _assemble(folder, manifest)
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        _check_shapes(post)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, EOFError, IndexError) as error:
         if isinstance(error, InputError):
             raise
         raise InputError(f"{folder}: this result is damaged ({error}); fit again or restore a copy") from None
     if post.graph.fingerprint != post.provenance.get("graph_fingerprint"):
         raise InputError(f"{folder}: graph/ is not the network of this result; restore the folder from a copy")
     return post
+
+
+def _check_shapes(post: Posterior) -> None:
+    """Whether the arrays fit together and the network; only their sizes and the offsets are read."""
+    nodes, communities, entries = post.graph.n_nodes, len(post.sizes), len(post.community)
+    expected = {
+        "offsets": (nodes + 1,),
+        "community": (entries,),
+        "mean": (entries,),
+        "sd": (entries,),
+        "sizes": (communities,),
+        "strength_mean": (communities,),
+        "strength_sd": (communities,),
+        "numbers": (len(post.draws), communities),
+    }
+    for name, shape in expected.items():
+        if getattr(post, name).shape != shape:
+            raise ValueError(f"{name} has the shape {getattr(post, name).shape}, not {shape}")
+    if post.offsets[0] != 0 or post.offsets[-1] != entries or (np.diff(post.offsets) < 0).any():
+        raise ValueError("offsets do not fit the memberships")
+    for draw in (draw for chain in post.draws for draw in chain):
+        if len(draw.counts) != nodes or len(draw.strengths) != communities + 1:
+            raise ValueError("the draws are not those of this network")
+        if len(draw.communities) != len(draw.weights):
+            raise ValueError("the draws are not complete")
+    if post.held_out is not None and post.held_out.pairs.shape != (len(post.held_out.links), 2):
+        raise ValueError("the held-out pairs are not complete")
+    if not isinstance(post.provenance, dict):
+        raise ValueError("the provenance is missing")
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:

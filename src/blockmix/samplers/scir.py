@@ -23,11 +23,13 @@ from blockmix.kernels.layout import (
     empty_rows,
     new_scratch,
 )
+from blockmix.kernels.indicators import redraw_range
 from blockmix.kernels.local import commit_range, update_range
 from blockmix.kernels.philox import stream_key
 from blockmix.kernels.strength import collect_pairs, merge_members, update_strengths
 from blockmix.kernels.workers import Workers
 from blockmix.model import Model
+from blockmix.samplers.partition import find_parts
 from blockmix.samplers.starts import random_parts, start_rows, start_strengths
 
 
@@ -42,6 +44,8 @@ class ScirOptions:
     cut: float = 0.02
     batches: int = 5
     step: float = 0.5
+    start: str = "partition"
+    moves: str = "indicators"
 
 
 def warm_up_step(sweep: int) -> float:
@@ -85,7 +89,7 @@ class Scir:
         slots, pool = options.slots, workers.threads
         self.batches = min(options.batches, self.nodes)
         self.fresh = empty_rows(-(-self.nodes // self.batches), slots)
-        self.scratch = [new_scratch(self.communities, slots, options.non_links) for _ in range(pool)]
+        self.scratch = [new_scratch(self.communities, slots, int(graph.degrees.max(initial=0))) for _ in range(pool)]
         self.statistics = np.zeros((pool, self.communities, STATISTICS), dtype=np.int64)
         self.worker_sums = np.zeros((pool, 2), dtype=np.int64)
         self.members = np.zeros((self.communities, 2))
@@ -107,7 +111,10 @@ class Scir:
     def init(self, key: tuple[int, int]) -> ScirState:
         """A chain at its starting state."""
         rng = np.random.default_rng([int(key[0]), int(key[1])])
-        parts = random_parts(self.graph, self.communities, rng)
+        if self.options.start == "random":
+            parts = random_parts(self.graph, self.communities, rng)
+        else:
+            parts = find_parts(self.graph, self.communities, rng)
         rows = start_rows(self.graph, parts, self.model, self.options.slots, rng)
         return self.start_at(rows, start_strengths(self.graph, parts, self.model))
 
@@ -139,7 +146,8 @@ class Scir:
         count = (self.nodes - first + self.batches - 1) // self.batches
 
         def update(worker: int, begin: int, end: int) -> None:
-            update_range(
+            kernel = redraw_range if self.options.moves == "indicators" else update_range
+            kernel(
                 begin, end, first, self.batches, self.network, state.rows, self.fresh, self.members, state.strengths,
                 self.prior, settings, key, self.scratch[worker], self.statistics[worker], self.worker_sums[worker],
             )  # fmt: skip

@@ -1,0 +1,5 @@
+"""`python -m blockmix.cli`."""
+
+from blockmix.cli import main
+
+main()

@@ -1,0 +1,58 @@
+"""`blockmix demo`: the whole thing on a network that comes with the package."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from blockmix.cli.guard import warn
+
+# On this network the chain mixes in a few hundred sweeps; these take about a second.
+COMMUNITIES, SWEEPS, HELD_OUT, THRESHOLD = 8, 2000, 0.1, 0.3
+
+_INTRODUCTION = """\
+Who meets whom in Les Misérables: characters who share a chapter are linked.
+A tenth of the links is kept aside to test the predictions."""
+
+_NEXT = """\
+Communities of low strength here are loose ends: characters who meet few others,
+so that where they belong stays uncertain. More links would tell.
+
+Next
+  blockmix fit edges.txt -k 20 -o run     your own network: two labels per line
+  blockmix fit --help                     what can be chosen
+In Python
+  import blockmix as bm
+  post = bm.fit(bm.read_graph("edges.txt"), communities=20)
+  post.communities(); post.link_probability([("ann", "bob")])"""
+
+
+def demo(
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", metavar="DIR", help="Also write the results to this folder."),
+    ] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an earlier result in DIR.")] = False,
+    seed: Annotated[int, typer.Option(min=0, max=2**63 - 1, help="The same seed gives the same result.")] = 1,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead.")] = False,
+    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No progress, no remarks.")] = False,
+) -> None:
+    """Show everything on a built-in network: no file, no internet, a few seconds.
+
+    The first run on a new machine compiles the kernels, which takes about half a minute.
+    """
+    from blockmix.cli.fit import run
+    from blockmix.cli.folder import claimed
+
+    with claimed(output, overwrite) as folder:
+        from blockmix.graph.builtin import les_miserables
+
+        if not quiet:
+            warn(_INTRODUCTION)
+        options: dict[str, Any] = {"seed": seed, "sweeps": SWEEPS, "held_out": HELD_OUT}
+        # The summary must show whether or not files are written, hence never quiet about results.
+        run(les_miserables(), COMMUNITIES, options, folder, THRESHOLD, as_json, quiet, always_show=True)
+    if not as_json and not quiet:
+        print(_NEXT)

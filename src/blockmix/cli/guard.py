@@ -1,0 +1,104 @@
+"""What every command shares: errors as one message, notes on standard error, JSON on standard output."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any, NoReturn
+
+import typer
+from typer.core import TyperGroup
+
+from blockmix.errors import BlockmixError
+
+FAILED, WRONG_INPUT, INTERRUPTED, BROKEN_PIPE = 1, 2, 130, 141
+
+
+class Guarded(TyperGroup):
+    """The commands, with every error turned into one message and an exit status."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command asked for."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            leave()
+        except (Exception, KeyboardInterrupt) as error:
+            # Usage errors and exits of typer carry their own message and status.
+            if hasattr(error, "exit_code") or isinstance(error, typer.Abort):
+                raise
+            if ctx.params.get("debug"):
+                traceback.print_exc()
+            message, status = _verdict(error)
+            warn(message)
+            raise typer.Exit(status) from None
+
+
+def _verdict(error: BaseException) -> tuple[str, int]:
+    if isinstance(error, BlockmixError):
+        return f"error: {error}", WRONG_INPUT
+    if isinstance(error, KeyboardInterrupt):
+        return "interrupted: nothing was kept", INTERRUPTED
+    if isinstance(error, MemoryError):
+        return (
+            f"error: not enough memory ({error}); use fewer communities, chains or a larger machine",
+            FAILED,
+        )
+    if isinstance(error, OSError):
+        place = f"{error.filename}: " if error.filename is not None else ""
+        return f"error: {place}{error.strerror or error}", FAILED
+    return (
+        f"error: {type(error).__name__}: {error}\nThis is a defect of blockmix. "
+        "Run it again as `blockmix --debug ...` (or with BLOCKMIX_DEBUG=1) and report what it prints.",
+        FAILED,
+    )
+
+
+def leave() -> NoReturn:
+    """End in silence when nobody reads the output any more, as other programs do in a pipe."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    raise SystemExit(BROKEN_PIPE)
+
+
+def warn(message: str) -> None:
+    """Say something that is not a result: on standard error, as it stands."""
+    print(message, file=sys.stderr, flush=True)
+
+
+def print_json(record: dict[str, Any]) -> None:
+    """Print one JSON object on one line of standard output; what is not a number is null."""
+    print(json.dumps(_plain(record), allow_nan=False), flush=True)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if hasattr(value, "item") and not isinstance(value, str):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+@contextmanager
+def terminate_gently() -> Iterator[None]:
+    """While active, a request to end (SIGTERM: `kill`, `timeout`, a batch system) does what Ctrl-C does."""
+    try:
+        before = signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
+    except ValueError:
+        # Not the main thread: signals are none of our business here.
+        yield
+        return
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

@@ -1,0 +1,145 @@
+"""A fit in one screen: the communities, the nodes between them, the scores and what they mean."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from blockmix.evaluate import Scores
+    from blockmix.posterior.posterior import Posterior
+
+MOST_COMMUNITIES, MOST_MEMBERS, MOST_BRIDGES = 12, 8, 8
+LONGEST_LABEL = 28
+# A bridge has two memberships that are both this large, and whose lower bound (5%) stays above the second.
+BRIDGE_SHARE, BRIDGE_LOWER = 0.1, 0.02
+_LOWER_5_PERCENT = 1.645
+
+
+def print_summary(post: Posterior, threshold: float, folder: Path | None) -> None:
+    """Print what was found on standard output."""
+    console = Console(highlight=False)
+    covers = post.covers(threshold)
+    facts = post.provenance
+    console.print(
+        f"[bold]{len(covers):,} communities[/] in {_count(post.graph.n_nodes, 'node')} and "
+        f"{_count(post.graph.n_edges, 'link')}\n"
+        f"A member makes at least {threshold:.0%} of its links there; strength is how likely two full members\n"
+        "are to link, with its 90% interval.\n"
+    )
+    if covers:
+        console.print(_communities(post, covers))
+    if len(covers) > MOST_COMMUNITIES:
+        console.print(f"... and {len(covers) - MOST_COMMUNITIES:,} smaller ones")
+    _print_bridges(console, post)
+    console.print(scores_text(post.scores))
+    console.print(
+        f"{_count(facts['sweeps'], 'sweep')} of {_count(facts['chains'], 'chain')} in "
+        f"{facts['seconds']:.1f} s, seed {facts['seed']}"
+    )
+    if folder is not None:
+        console.print(
+            "\nWritten to ",
+            Text(str(folder)),
+            ": memberships.tsv, communities.txt, held_out.tsv, ",
+            sep="",
+            end="",
+        )
+        console.print("run.json, posterior")
+    else:
+        console.print("\nNothing was written: add -o DIR to keep memberships, covers and predictions.")
+
+
+def _communities(post: Posterior, covers: dict[int, Any]) -> Table:
+    strengths = post.strengths()
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for name, side in (("community", "right"), ("members", "right"), ("strength", "left")):
+        table.add_column(name, justify=side, no_wrap=True)  # type: ignore[arg-type]
+    table.add_column("most certain members", overflow="fold")
+    for number, nodes in list(covers.items())[:MOST_COMMUNITIES]:
+        low, high = strengths.lower[number], strengths.upper[number]
+        strength = f"{_share(strengths.mean[number])} ({_share(low)} to {_share(high)})"
+        names = ", ".join(shown(post.graph.labels[int(a)]) for a in nodes[:MOST_MEMBERS])
+        more = f" and {len(nodes) - MOST_MEMBERS:,} more" if len(nodes) > MOST_MEMBERS else ""
+        table.add_row(str(number), f"{len(nodes):,}", strength, Text(names + more))
+    return table
+
+
+def _print_bridges(console: Console, post: Posterior) -> None:
+    nodes = bridges(post)
+    if not len(nodes):
+        return
+    console.print(
+        f"\n[bold]{len(nodes):,} nodes bridge communities[/] (community: share of the node's links)"
+    )
+    table = Table(box=None, show_header=False, pad_edge=False)
+    for node in nodes[:MOST_BRIDGES]:
+        row = slice(post.offsets[node], post.offsets[node + 1])
+        shares = [
+            f"{k}: {mean:.0%} ± {sd:.0%}"
+            for k, mean, sd in zip(post.community[row], post.mean[row], post.sd[row], strict=True)
+            if mean >= BRIDGE_SHARE
+        ]
+        table.add_row(Text(shown(post.graph.labels[int(node)])), "   ".join(shares))
+    console.print(table)
+    if len(nodes) > MOST_BRIDGES:
+        console.print(f"... and {len(nodes) - MOST_BRIDGES:,} more")
+
+
+def bridges(post: Posterior) -> Any:
+    """Nodes that surely belong to two communities or more, those with the largest second share first.
+
+    A node whose community is merely unknown also has several mean memberships, but their lower bounds are
+    near zero: it is not a bridge.
+    """
+    nodes = np.repeat(np.arange(post.graph.n_nodes), np.diff(post.offsets))
+    mean = np.asarray(post.mean)
+    sure = (mean >= BRIDGE_SHARE) & (mean - _LOWER_5_PERCENT * np.asarray(post.sd) >= BRIDGE_LOWER)
+    nodes, mean = nodes[sure], mean[sure]
+    # Rows are sorted by mean, so the second sure entry of a node is its second largest.
+    second = (
+        np.flatnonzero(np.append(False, nodes[1:] == nodes[:-1]))
+        if len(nodes)
+        else np.empty(0, dtype=np.int64)
+    )
+    second = second[np.append(True, nodes[second][1:] != nodes[second][:-1])] if len(second) else second
+    return nodes[second[np.argsort(-mean[second], kind="stable")]]
+
+
+def scores_text(scores: Scores | None) -> str:
+    """The scores on held-out pairs, each with its meaning."""
+    if scores is None:
+        return "\nNothing was held out, so predictions are not scored: ask for it with --held-out 0.05"
+    return (
+        f"\n[bold]Predictions[/] of {_count(scores.n_links, 'link')} and "
+        f"{_count(scores.n_non_links, 'non-link')} that the fit did not see\n"
+        f"  AUC {scores.auc:.3f}: a link is ranked above a non-link {scores.auc:.0%} of the time "
+        f"(chance: 50%)\n"
+        f"  perplexity {scores.perplexity:.3f}: 1 is perfect, 2 a coin toss\n"
+        f"  log loss {scores.log_loss:.5f}; average precision {scores.average_precision:.3f}"
+    )
+
+
+def shown(label: object) -> str:
+    """A label for the screen: cut to a readable length, unable to move the cursor.
+
+    >>> shown("a\\x1b[2Jb")
+    'a\\\\x1b[2Jb'
+    """
+    text = "".join(
+        c if c.isprintable() else c.encode("unicode_escape").decode() for c in str(label)[: LONGEST_LABEL + 1]
+    )
+    return text if len(text) <= LONGEST_LABEL else text[: LONGEST_LABEL - 3] + "..."
+
+
+def _share(value: float) -> str:
+    return f"{value:.2f}" if value >= 0.01 else f"{value:.1g}"
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"

@@ -1,0 +1,132 @@
+"""Results as text files that any program reads: memberships.tsv, communities.txt, held_out.tsv.
+
+Text is made in bulk, many rows to one formatting call: a network of 300,000 nodes takes seconds. Every file
+is written beside its place and then moved there, so that a full disk leaves no half file under its name.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blockmix.errors import InputError
+from blockmix.graph.labels import Labels
+from blockmix.posterior.posterior import Posterior
+
+MEMBERSHIPS, COMMUNITIES, HELD_OUT = "memberships.tsv", "communities.txt", "held_out.tsv"
+# Rows formatted in one call: enough to make the cost of the call vanish, few enough to stay in cache.
+_ROWS_AT_ONCE = 1 << 14
+# A label with one of these would break a table; with a quote in front it would be taken for a quoted one.
+_BREAKS_TABLE = re.compile(r'[\t\n\r]|^"')
+_BREAKS_COVER = re.compile(r"[\t\n\r]")
+
+
+def write_memberships(post: Posterior, path: Path, *, threshold: float = 0.0) -> None:
+    """Write node, community, mean, sd, tab separated under a header, largest membership of a node first."""
+    nodes = np.repeat(np.arange(post.graph.n_nodes), np.diff(post.offsets))
+    keep = np.asarray(post.mean) >= threshold
+    columns = [
+        label_texts(post.graph.labels)[nodes[keep]],
+        post.community[keep],
+        post.mean[keep],
+        post.sd[keep],
+    ]
+    _write(path, _table("node\tcommunity\tmean\tsd", "%s\t%d\t%.6f\t%.6f\n", columns))
+
+
+def write_communities(post: Posterior, path: Path, *, threshold: float = 0.1) -> None:
+    """Write one community a line, its members in your labels separated by tabs, strongest member first.
+
+    `blockmix.evaluate.read_covers` reads the file back.
+    """
+    names = label_texts(post.graph.labels, _BREAKS_COVER)
+    _write(path, (_cover_line(names[nodes].tolist()) for nodes in post.covers(threshold).values()))
+
+
+def write_held_out(post: Posterior, path: Path) -> None:
+    """Write node_a, node_b, link (1 or 0) and predicted probability; no rows if nothing was held out."""
+    columns: list[NDArray[Any]] = []
+    if post.held_out is not None:
+        names, held_out = label_texts(post.graph.labels), post.held_out
+        a, b = held_out.pairs[:, 0], held_out.pairs[:, 1]
+        columns = [names[a], names[b], held_out.links.astype(np.int64), held_out.probability]
+    _write(path, _table("node_a\tnode_b\tlink\tprobability", "%s\t%s\t%d\t%.6g\n", columns))
+
+
+def prediction_table(
+    labels: Labels, pairs: NDArray[np.int64], probability: NDArray[np.float64]
+) -> Iterator[str]:
+    """Text of node_a, node_b, probability for these pairs of node numbers, in pieces."""
+    names = label_texts(labels)
+    columns = [names[pairs[:, 0]], names[pairs[:, 1]], probability]
+    return _table("node_a\tnode_b\tprobability", "%s\t%s\t%.6g\n", columns)
+
+
+def write_predictions(
+    path: Path, labels: Labels, pairs: NDArray[np.int64], probability: NDArray[np.float64]
+) -> None:
+    """Write node_a, node_b, probability, tab separated under a header."""
+    _write(path, prediction_table(labels, pairs, probability))
+
+
+def write_text_files(post: Posterior, folder: Path, *, threshold: float = 0.1) -> list[InputError]:
+    """Write all three files; one that fails does not stop the others, and the failures are returned."""
+    jobs: list[tuple[str, Callable[[Path], None]]] = [
+        (MEMBERSHIPS, lambda path: write_memberships(post, path)),
+        (COMMUNITIES, lambda path: write_communities(post, path, threshold=threshold)),
+        (HELD_OUT, lambda path: write_held_out(post, path)),
+    ]
+    failures = []
+    for name, write in jobs:
+        try:
+            write(folder / name)
+        except InputError as error:
+            failures.append(error)
+    return failures
+
+
+def label_texts(labels: Labels, breaking: re.Pattern[str] = _BREAKS_TABLE) -> NDArray[np.object_]:
+    """Every label as text. One that would break the file is quoted as in CSV.
+
+    >>> label_texts(Labels.of(["ann", "b\\tob"])).tolist()
+    ['ann', '"b\\tob"']
+    """
+    texts = np.empty(len(labels), dtype=object)
+    texts[:] = list(map(str, labels))
+    if labels.kind == "text":
+        for node in [i for i, text in enumerate(texts) if breaking.search(text)]:
+            texts[node] = '"' + texts[node].replace('"', '""') + '"'
+    return texts
+
+
+def _cover_line(names: list[str]) -> str:
+    # A tab in front keeps a leading # from making the line a comment.
+    return ("\t" if names[0].startswith("#") else "") + "\t".join(names) + "\n"
+
+
+def _table(header: str, row: str, columns: list[NDArray[Any]]) -> Iterator[str]:
+    """The header and the rows, many at a time."""
+    yield header + "\n"
+    for begin in range(0, len(columns[0]) if columns else 0, _ROWS_AT_ONCE):
+        parts = [column[begin : begin + _ROWS_AT_ONCE].tolist() for column in columns]
+        values: list[Any] = [None] * (len(parts) * len(parts[0]))
+        for i, part in enumerate(parts):
+            values[i :: len(parts)] = part
+        yield (row * len(parts[0])) % tuple(values)
+
+
+def _write(path: Path, pieces: Iterable[str]) -> None:
+    partial = path.with_name(path.name + ".partial")
+    try:
+        with open(partial, "w", encoding="utf-8", newline="") as out:
+            out.writelines(pieces)
+        os.replace(partial, path)
+    except OSError as error:
+        partial.unlink(missing_ok=True)
+        raise InputError(f"{path}: cannot be written ({error.strerror or error})") from error

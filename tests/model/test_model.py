@@ -1,0 +1,44 @@
+"""A model is checked when it is made, and an error says which value is wrong and what to give instead."""
+
+import json
+
+import pytest
+
+from blockmix import InputError, Model
+
+
+def test_memberships_are_sparser_the_more_communities_there_are():
+    assert Model(communities=20).concentration == pytest.approx(1 / 20)
+    assert Model(communities=20, alpha=0.3).concentration == 0.3
+
+
+@pytest.mark.parametrize("communities", [0, -3, 2.5, True])
+def test_the_number_of_communities_is_a_whole_number_of_at_least_one(communities):
+    with pytest.raises(InputError, match=f"communities must be a whole number.*{communities!r}"):
+        Model(communities)
+
+
+@pytest.mark.parametrize("alpha", [0.0, -1.0, float("nan"), float("inf")])
+def test_alpha_is_positive(alpha):
+    with pytest.raises(InputError, match="alpha must be a positive number.*1/K"):
+        Model(4, alpha=alpha)
+
+
+@pytest.mark.parametrize("eta", [(1.0,), (1.0, 0.0), (-1.0, 1.0), (1.0, float("nan")), (1.0, 1.0, 1.0)])
+def test_eta_is_two_positive_numbers(eta):
+    with pytest.raises(InputError, match="eta must be two positive numbers"):
+        Model(4, eta=eta)
+
+
+@pytest.mark.parametrize("background", [0.0, 1.0, -0.1, 1.5, float("nan")])
+def test_the_background_is_a_probability_strictly_inside(background):
+    with pytest.raises(InputError, match="background must lie strictly between 0 and 1.*leave it out"):
+        Model(4, background=background)
+
+
+def test_a_model_is_frozen_and_can_be_written_to_a_manifest():
+    model = Model(4, eta=(2.0, 3.0), background=0.01)
+    with pytest.raises(AttributeError):
+        model.communities = 5
+    written = json.loads(json.dumps(model.to_dict()))
+    assert written == {"communities": 4, "alpha": 0.25, "eta": [2.0, 3.0], "background": 0.01}
