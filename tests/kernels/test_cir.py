@@ -43,7 +43,7 @@ def sample(case, first=0, count=DRAWS):
 
 
 def law(phi, shape, rate, step):
-    """phi' = X/(2c), X noncentral chi-square with 2A degrees of freedom and noncentrality 2 c phi e^(-bh/2)."""
+    """phi' = X/(2c), X noncentral chi-square, 2A degrees of freedom, noncentrality 2 c phi e^(-bh/2)."""
     decay = np.exp(-rate * step / 2)
     scale = rate / (1 - decay)
     if phi == 0:

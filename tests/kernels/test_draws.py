@@ -30,7 +30,7 @@ def test_weights_survive_packing_to_half_a_step(state):
 
 
 def test_predictions_of_a_packed_draw_are_those_of_the_state(state):
-    """Weights lose half a step each and strengths become float32; a row of 6 then moves by at most 6 steps."""
+    """Weights lose half a step each and strengths become float32; a row of 6 moves by at most 6 steps."""
     dense, rows, value = state
     pairs = np.array([(a, b) for a in range(len(dense)) for b in range(a)])
     out = np.full(len(pairs), 0.5)
@@ -80,7 +80,7 @@ def test_what_is_kept_does_not_depend_on_how_long_the_run_will_be(sparse_rows):
         if sample < 37:
             short.offer(sample, sample, rows, value)
     kept = [draw.sweep for draw in short.draws]
-    assert set(draw.sweep for draw in long.draws if draw.sweep < 37) <= set(kept)
+    assert {draw.sweep for draw in long.draws if draw.sweep < 37} <= set(kept)
 
 
 def test_a_store_finds_its_limit_from_the_first_draw(sparse_rows):

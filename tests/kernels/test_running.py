@@ -30,7 +30,9 @@ def dense_of(running, communities, samples):
     return mean, sd
 
 
-@pytest.mark.parametrize(("nodes", "communities", "most", "samples"), [(5, 6, 3, 200), (3, 1, 1, 20), (17, 12, 8, 60)])
+@pytest.mark.parametrize(
+    ("nodes", "communities", "most", "samples"), [(5, 6, 3, 200), (3, 1, 1, 20), (17, 12, 8, 60)]
+)
 def test_mean_and_sd_are_those_of_numpy_over_all_samples(
     nodes, communities, most, samples, sparse_rows, random_memberships
 ):

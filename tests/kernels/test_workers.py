@@ -9,7 +9,9 @@ from blockmix.kernels.workers import WORTH_A_THREAD, Workers, default_threads
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3, 7])
-@pytest.mark.parametrize("count", [0, 1, WORTH_A_THREAD - 1, 2 * WORTH_A_THREAD, 1000, 12 * WORTH_A_THREAD + 1])
+@pytest.mark.parametrize(
+    "count", [0, 1, WORTH_A_THREAD - 1, 2 * WORTH_A_THREAD, 1000, 12 * WORTH_A_THREAD + 1]
+)
 def test_every_index_is_covered_exactly_once_by_a_worker_of_its_own(threads, count):
     seen = np.zeros(count, dtype=np.int64)
     who = []

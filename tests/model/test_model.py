@@ -20,7 +20,7 @@ def test_the_number_of_communities_is_a_whole_number_of_at_least_one(communities
 
 @pytest.mark.parametrize("alpha", [0.0, -1.0, float("nan"), float("inf")])
 def test_alpha_is_positive(alpha):
-    with pytest.raises(InputError, match="alpha must be a positive number.*1/K"):
+    with pytest.raises(InputError, match=r"alpha must be a positive number.*1/K"):
         Model(4, alpha=alpha)
 
 
@@ -32,7 +32,7 @@ def test_eta_is_two_positive_numbers(eta):
 
 @pytest.mark.parametrize("background", [0.0, 1.0, -0.1, 1.5, float("nan")])
 def test_the_background_is_a_probability_strictly_inside(background):
-    with pytest.raises(InputError, match="background must lie strictly between 0 and 1.*leave it out"):
+    with pytest.raises(InputError, match=r"background must lie strictly between 0 and 1.*leave it out"):
         Model(4, background=background)
 
 

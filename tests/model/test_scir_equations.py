@@ -96,7 +96,9 @@ def test_the_resummed_non_links_are_exact_for_hard_clusters(seed):
     pi = np.eye(3)[np.random.default_rng(seed).integers(0, 3, len(phi))]
     pi[2] = shares(phi)[2]
     arguments = (2, pi, adjacency, observed, g)
-    np.testing.assert_allclose(scir.non_link_resummed(*arguments), scir.non_link_exact(*arguments), atol=ROUNDING)
+    np.testing.assert_allclose(
+        scir.non_link_resummed(*arguments), scir.non_link_exact(*arguments), atol=ROUNDING
+    )
 
 
 def test_the_resummed_non_links_are_never_singular():
@@ -122,7 +124,12 @@ def test_the_split_drift_is_the_drift_with_signs_that_keep_phi_positive(seed):
 
 
 def test_the_moments_of_a_step_are_those_of_the_noncentral_chi_square_law():
-    phi, shape, rate, step = np.array([0.01, 1.0, 30.0]), np.array([0.3, 2.0, 25.0]), np.array([1.0, 4.0, 1.3]), 0.7
+    phi, shape, rate, step = (
+        np.array([0.01, 1.0, 30.0]),
+        np.array([0.3, 2.0, 25.0]),
+        np.array([1.0, 4.0, 1.3]),
+        0.7,
+    )
     mean, variance = scir.cir_moments(phi, shape, rate, step)
     decay = np.exp(-rate * step / 2)
     scale = rate / (1 - decay)
@@ -151,7 +158,9 @@ def test_every_observed_pair_is_counted_inside_a_community_or_outside_all(seed):
     counts = scir.pair_counts(shares(phi), adjacency, observed, g)
     upper = np.triu(observed, 1)
     assert counts.links.sum() + counts.background_links == pytest.approx((adjacency * upper).sum())
-    assert counts.non_links.sum() + counts.background_non_links == pytest.approx(((1 - adjacency) * upper).sum())
+    assert counts.non_links.sum() + counts.background_non_links == pytest.approx(
+        ((1 - adjacency) * upper).sum()
+    )
 
 
 def test_non_links_inside_hard_clusters_are_counted_exactly_from_two_sums():

@@ -9,13 +9,20 @@ from blockmix.posterior.chain import ChainSummary
 from blockmix.posterior.merge import merge_chains
 from blockmix.posterior.posterior import HeldOutPairs, Posterior
 
-NAMES = ["ann", "bob", "cem", "dot", "eve", "fay"]
-LINKS = [("ann", "bob"), ("bob", "cem"), ("ann", "cem"), ("cem", "dot"), ("dot", "eve"), ("eve", "fay"), ("dot", "fay")]
+LINKS = [
+    ("ann", "bob"),
+    ("bob", "cem"),
+    ("ann", "cem"),
+    ("cem", "dot"),
+    ("dot", "eve"),
+    ("eve", "fay"),
+    ("dot", "fay"),
+]
 
 
 @pytest.fixture
 def chain_of(sparse_rows):
-    """A function that runs a history (samples x nodes x communities) and strengths through a chain's summary."""
+    """A function that runs a history (samples x nodes x communities) through a chain's summary."""
 
     def build(history, strengths=None, slots=4) -> ChainSummary:
         history = np.asarray(history, dtype=np.float64)
@@ -25,7 +32,9 @@ def chain_of(sparse_rows):
         chain = ChainSummary.empty(nodes, communities, slots)
         with Workers(1) as workers:
             for t in range(samples):
-                chain.add(10 + t, sparse_rows(history[t], slots), np.asarray(strengths[t], dtype=float), workers)
+                chain.add(
+                    10 + t, sparse_rows(history[t], slots), np.asarray(strengths[t], dtype=float), workers
+                )
         return chain
 
     return build
@@ -65,8 +74,10 @@ def posterior_of(chain_of):
 
 @pytest.fixture
 def two_triangles(posterior_of) -> Posterior:
-    """Three samples of two overlapping groups: community 0 is {ann, bob, cem, dot}, 1 is {cem, dot, eve, fay}."""
-    base = np.array([[1.0, 0, 0], [0.95, 0.05, 0], [0.8, 0.2, 0], [0.3, 0.7, 0], [0.05, 0.95, 0], [0, 1.0, 0]])
+    """Three samples of two overlapping groups: {ann, bob, cem, dot} and {cem, dot, eve, fay}."""
+    base = np.array(
+        [[1.0, 0, 0], [0.95, 0.05, 0], [0.8, 0.2, 0], [0.3, 0.7, 0], [0.05, 0.95, 0], [0, 1.0, 0]]
+    )
     history = np.stack([base, base, base])
     history[1, 2] = [0.7, 0.3, 0.0]
     history[2, 2] = [0.9, 0.1, 0.0]

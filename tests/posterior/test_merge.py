@@ -11,8 +11,8 @@ from blockmix.posterior.merge import match_labels, merge_chains
 MEAN_ERROR, SD_ERROR = 1e-5, 1e-3
 
 
-def histories(rng, random_memberships, samples=30, nodes=40, communities=5):
-    """Two chains around the same memberships; the centre has clear communities, so that labels can be matched."""
+def histories(rng, samples=30, nodes=40, communities=5):
+    """Two chains around the same memberships, in communities clear enough for labels to be matched."""
     centre = np.eye(communities)[rng.integers(0, communities, nodes)] * 5 + 0.2
     return [np.stack([[rng.dirichlet(c) for c in centre] for _ in range(samples)]) for _ in range(2)]
 
@@ -27,8 +27,8 @@ def dense_of(merged, communities):
     return mean, sd
 
 
-def test_one_chain_gives_its_means_and_deviations_numbered_by_size(chain_of, random_memberships):
-    history, _ = histories(np.random.default_rng(0), random_memberships)
+def test_one_chain_gives_its_means_and_deviations_numbered_by_size(chain_of):
+    history, _ = histories(np.random.default_rng(0))
     merged = merge_chains([chain_of(history, slots=5)], 5)
     order = np.argsort(-history.mean(axis=(0, 1)))
     mean, sd = dense_of(merged, 5)
@@ -39,8 +39,8 @@ def test_one_chain_gives_its_means_and_deviations_numbered_by_size(chain_of, ran
     np.testing.assert_array_equal(merged.numbers[0][order], np.arange(5))
 
 
-def test_a_chain_and_its_copy_under_other_names_give_the_same_table(chain_of, random_memberships):
-    history, _ = histories(np.random.default_rng(1), random_memberships)
+def test_a_chain_and_its_copy_under_other_names_give_the_same_table(chain_of):
+    history, _ = histories(np.random.default_rng(1))
     alone = merge_chains([chain_of(history, slots=5)], 5)
     names = np.array([3, 0, 4, 1, 2])
     both = merge_chains([chain_of(history, slots=5), chain_of(history[:, :, names], slots=5)], 5)
@@ -51,8 +51,8 @@ def test_a_chain_and_its_copy_under_other_names_give_the_same_table(chain_of, ra
     np.testing.assert_array_equal(both.numbers[1], both.numbers[0][names])
 
 
-def test_variances_are_pooled_within_and_between_chains(chain_of, random_memberships):
-    first, second = histories(np.random.default_rng(2), random_memberships)
+def test_variances_are_pooled_within_and_between_chains(chain_of):
+    first, second = histories(np.random.default_rng(2))
     second = second[:20]
     merged = merge_chains([chain_of(first, slots=5), chain_of(second[:, :, ::-1], slots=5)], 5)
     everything = np.concatenate([first, second])
@@ -88,7 +88,7 @@ def test_deviations_that_rounded_below_zero_do_not_move_other_entries(chain_of):
 
 
 @pytest.mark.parametrize("optimal", [True, False])
-def test_labels_are_matched_by_shared_membership(monkeypatch, optimal, random_memberships):
+def test_labels_are_matched_by_shared_membership(monkeypatch, optimal):
     if not optimal:
         monkeypatch.setattr(merge, "OPTIMAL_MATCHING", 0)
     rng = np.random.default_rng(5)

@@ -121,7 +121,9 @@ def test_a_folder_that_is_no_result_is_refused(tmp_path):
         load(tmp_path / "file")
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", '"text"', "{}", '{"format": "something else"}', "[" * 100_000])
+@pytest.mark.parametrize(
+    "text", ["", "{", "[]", '"text"', "{}", '{"format": "something else"}', "[" * 100_000]
+)
 def test_a_foreign_or_broken_manifest_is_refused(folder, text):
     (folder / "run.json").write_text(text)
     with pytest.raises(InputError, match=r"run\.json"):
@@ -143,11 +145,16 @@ def test_an_unknown_version_names_the_blockmix_that_reads_it(folder):
 @pytest.mark.parametrize(
     "values",
     [
-        {"chains": "two"}, {"chains": 5}, {"held_out": {"density": 0.1}}, {"held_out": 3}, {"trace": ["nothing"]},
-        {"provenance": None}, {"background_mean": None},
+        {"chains": "two"},
+        {"chains": 5},
+        {"held_out": {"density": 0.1}},
+        {"held_out": 3},
+        {"trace": ["nothing"]},
+        {"provenance": None},
+        {"background_mean": None},
     ],
     ids=str,
-)  # fmt: skip
+)
 def test_a_manifest_that_does_not_fit_its_arrays_is_refused(folder, values):
     change(folder, **values)
     with pytest.raises(InputError, match="damaged"):
@@ -166,7 +173,9 @@ def test_a_damaged_array_is_refused(folder, name, damage):
         load(folder)
 
 
-@pytest.mark.parametrize("name", [*TABLE, "draws0_counts", "draws0_strengths", "draws0_communities", "held_out_links"])
+@pytest.mark.parametrize(
+    "name", [*TABLE, "draws0_counts", "draws0_strengths", "draws0_communities", "held_out_links"]
+)
 def test_an_array_of_another_size_is_refused(folder, name):
     path = folder / "posterior" / f"{name}.npy"
     array = np.load(path)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from blockmix.cli.folder import claimed, write_results
-from blockmix.cli.guard import FAILED, print_json, terminate_gently, warn
+from blockmix.cli.guard import FAILED, Seed, print_json, terminate_gently, warn
 from blockmix.errors import InputError
 
 if TYPE_CHECKING:
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from blockmix.posterior.posterior import Posterior
 
 DATASET = "dataset:"
-_LARGEST_SEED = 2**63 - 1
 _FACTS = (
     "sampler", "seed", "chains", "sweeps", "warm_up", "samples", "node_updates", "seconds", "total_seconds",
     "interrupted", "device", "threads", "peak_memory_bytes", "graph_fingerprint", "blockmix",
@@ -62,12 +61,7 @@ def fit(
         ),
     ] = None,
     sampler: Annotated[str, typer.Option(help="Sampler, by name.", rich_help_panel=_RUN)] = "scir",
-    seed: Annotated[
-        int,
-        typer.Option(
-            min=0, max=_LARGEST_SEED, help="The same seed gives the same result.", rich_help_panel=_RUN
-        ),
-    ] = 0,
+    seed: Seed = 0,
     time_limit: Annotated[
         float | None, typer.Option(metavar="SEC", help="Stop after so many seconds.", rich_help_panel=_RUN)
     ] = None,
@@ -126,17 +120,20 @@ def fit(
 ) -> None:
     """Find overlapping communities in a network.
 
-    Without --sweeps and --time-limit the run ends when the score on held-out pairs has settled. Ctrl-C ends
-    it early and keeps what there is. Progress goes to standard error.
+    Without --sweeps and --time-limit the run ends when the score on held-out
+    pairs has settled. Ctrl-C ends it early and keeps what there is. Progress
+    goes to standard error.
 
     \b
       blockmix fit edges.txt -k 20                      a look at the communities
       blockmix fit edges.csv.gz -k 100 -o run --seed 7  all results in a folder
       blockmix fit dataset:netscience -k 30             a known network
 
-    The folder holds memberships.tsv (node, community, mean, sd), communities.txt (one community a line),
-    held_out.tsv (pairs kept from the fit and their predicted probability), run.json (how the result came
-    about) and the posterior, which blockmix predict, blockmix evaluate and blockmix.load open.
+    The folder holds memberships.tsv (node, community, mean, sd),
+    communities.txt (one community a line), held_out.tsv (pairs kept from the
+    fit, with their predicted probability), run.json (how the result came
+    about) and the posterior, which blockmix predict, blockmix evaluate and
+    blockmix.load open.
     """
     _check_early(sampler, communities, alpha, background, sweeps, time_limit, warm_up)
     options: dict[str, Any] = {
@@ -145,7 +142,7 @@ def fit(
         "held_out_kind": held_out_kind.value, "alpha": alpha, "background": background,
     }  # fmt: skip
     with claimed(output, overwrite) as folder:
-        graph = _read(edges, nodes, quiet)
+        graph = _read(edges, nodes, threads, quiet)
         run(graph, communities, options, folder, threshold, as_json, quiet)
 
 
@@ -215,7 +212,7 @@ def _check_early(
     Plan(sweeps, time_limit, warm_up)
 
 
-def _read(edges: str, nodes: Path | None, quiet: bool) -> Graph:
+def _read(edges: str, nodes: Path | None, threads: int | None, quiet: bool) -> Graph:
     if edges.startswith(DATASET):
         from blockmix.graph.datasets import load_dataset
 
@@ -225,7 +222,7 @@ def _read(edges: str, nodes: Path | None, quiet: bool) -> Graph:
     else:
         from blockmix.graph.read import read_graph
 
-        graph = read_graph("/dev/stdin" if edges == "-" else edges, nodes=nodes)
+        graph = read_graph("/dev/stdin" if edges == "-" else edges, nodes=nodes, threads=threads)
     if not quiet and graph.summary is not None:
         warn(str(graph.summary))
     return graph

@@ -10,14 +10,25 @@ import sys
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import Any, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
 from typer.core import TyperGroup
 
-from blockmix.errors import BlockmixError
+from blockmix.errors import BlockmixError, InputError
 
 FAILED, WRONG_INPUT, INTERRUPTED, BROKEN_PIPE = 1, 2, 130, 141
+
+
+def _seed(value: int) -> int:
+    if not 0 <= value < 2**63:
+        raise InputError(f"--seed {value}: give a whole number from 0 to 2^63 - 1")
+    return value
+
+
+Seed = Annotated[
+    int, typer.Option("--seed", metavar="S", callback=_seed, help="The same seed gives the same result.")
+]
 
 
 class Guarded(TyperGroup):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shutil
+import sys
 from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
@@ -10,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from blockmix.cli.guard import print_json
+from blockmix.cli.guard import Seed, print_json
 from blockmix.errors import InputError
 
 if TYPE_CHECKING:
@@ -43,9 +45,7 @@ def simulate(
         Path, typer.Option("-o", "--output", metavar="DIR", help="Folder to write to.", show_default=False)
     ],
     degree: Annotated[float, typer.Option(help="Expected links of a node.")] = 20.0,
-    seed: Annotated[
-        int, typer.Option(min=0, max=2**63 - 1, help="The same seed gives the same network.")
-    ] = 0,
+    seed: Seed = 0,
     kind: Annotated[
         Kind,
         typer.Option(
@@ -75,10 +75,11 @@ def simulate(
 ) -> None:
     """Make a network whose communities are known.
 
-    Writes edges.txt, communities.txt (the truth), memberships.tsv and parameters.json.
+    Writes edges.txt, communities.txt (the truth), memberships.tsv and
+    parameters.json.
 
     \b
-      blockmix simulate --nodes 1000 --communities 10 --degree 20 --seed 1 -o made
+      blockmix simulate -n 1000 -k 10 --degree 20 --seed 1 -o made
       blockmix fit made/edges.txt -k 10 -o made/run
       blockmix evaluate made/run --truth made/communities.txt
     """
@@ -136,7 +137,8 @@ def datasets(
 ) -> None:
     """List known networks; blockmix fit dataset:NAME uses one.
 
-    Networks are looked for in the folder that BLOCKMIX_DATA names, then in the cache of downloads.
+    Networks are looked for in the folder that BLOCKMIX_DATA names, then in
+    the cache of downloads.
 
     \b
       blockmix datasets                     all of them
@@ -182,17 +184,14 @@ def _place(entry: Dataset) -> str | None:
 
 
 def _print_table(entries: tuple[Dataset, ...]) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    for column, side in (("name", "left"), ("nodes", "right"), ("links", "right"), ("here", "left")):
-        table.add_column(column, justify=side, no_wrap=True)  # type: ignore[arg-type]
-    table.add_column("from")
+    """One network a line, cut to the width of a terminal; `datasets NAME` shows a citation in full."""
+    widest = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    name = max(len(entry.name) for entry in entries)
+    print(f"{'name':{name}}  {'nodes':>10}  {'links':>13}  here  citation"[:widest])
     for entry in entries:
         here = "yes" if _place(entry) else "no"
-        table.add_row(entry.name, f"{entry.nodes:,}", f"{entry.edges:,}", here, entry.citation)
-    Console(highlight=False).print(table)
+        line = f"{entry.name:{name}}  {entry.nodes:>10,}  {entry.edges:>13,}  {here:4}  {entry.citation}"
+        print(line[:widest])
 
 
 def _print_entry(entry: Dataset) -> None:

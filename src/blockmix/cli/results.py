@@ -39,7 +39,8 @@ def predict(
 ) -> None:
     """Probability that pairs of nodes are linked, averaged over the posterior.
 
-    Labels are separated by blanks, tabs or commas. The answer is a table of node_a, node_b and probability.
+    Labels are separated by blanks, tabs or commas. The answer is a table of
+    node_a, node_b and probability.
 
     \b
       blockmix predict run pairs.txt > answers.tsv
@@ -89,7 +90,8 @@ def evaluate(
 ) -> None:
     """Compare the communities found with known ones, and show the scores on held-out pairs.
 
-    Where the known communities leave nodes out, both covers are compared on the nodes they list.
+    Where the known communities leave nodes out, both covers are compared on
+    the nodes they list.
 
     \b
       blockmix evaluate run --truth communities.txt
@@ -144,4 +146,4 @@ def _print_agreement(post: Posterior, agreement: CoverScores) -> None:
         f"  omega {agreement.omega:.3f}  pairs that share as many communities, above chance\n"
         f"  F1    {agreement.f1:.3f}  mean overlap of each community with its best match"
     )
-    console.print(scores_text(post.scores))
+    console.print(scores_text(post))

@@ -9,9 +9,9 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
+from scipy.special import xlogy
 
 if TYPE_CHECKING:
-    from blockmix.evaluate import Scores
     from blockmix.posterior.posterior import Posterior
 
 MOST_COMMUNITIES, MOST_MEMBERS, MOST_BRIDGES = 12, 8, 8
@@ -29,15 +29,15 @@ def print_summary(post: Posterior, threshold: float, folder: Path | None) -> Non
     console.print(
         f"[bold]{len(covers):,} communities[/] in {_count(post.graph.n_nodes, 'node')} and "
         f"{_count(post.graph.n_edges, 'link')}\n"
-        f"A member makes at least {threshold:.0%} of its links there; strength is how likely two full members\n"
-        "are to link, with its 90% interval.\n"
+        f"A member makes at least {threshold:.0%} of its links there. Strength: how likely two\n"
+        "members are to link, with its 90% interval.\n"
     )
     if covers:
         console.print(_communities(post, covers))
     if len(covers) > MOST_COMMUNITIES:
         console.print(f"... and {len(covers) - MOST_COMMUNITIES:,} smaller ones")
     _print_bridges(console, post)
-    console.print(scores_text(post.scores))
+    console.print(scores_text(post))
     console.print(
         f"{_count(facts['sweeps'], 'sweep')} of {_count(facts['chains'], 'chain')} in "
         f"{facts['seconds']:.1f} s, seed {facts['seed']}"
@@ -111,18 +111,26 @@ def bridges(post: Posterior) -> Any:
     return nodes[second[np.argsort(-mean[second], kind="stable")]]
 
 
-def scores_text(scores: Scores | None) -> str:
+def scores_text(post: Posterior) -> str:
     """The scores on held-out pairs, each with its meaning."""
-    if scores is None:
+    scores, held_out = post.scores, post.held_out
+    if scores is None or held_out is None:
         return "\nNothing was held out, so predictions are not scored: ask for it with --held-out 0.05"
     return (
         f"\n[bold]Predictions[/] of {_count(scores.n_links, 'link')} and "
         f"{_count(scores.n_non_links, 'non-link')} that the fit did not see\n"
         f"  AUC {scores.auc:.3f}: a link is ranked above a non-link {scores.auc:.0%} of the time "
         f"(chance: 50%)\n"
-        f"  perplexity {scores.perplexity:.3f}: 1 is perfect, 2 a coin toss\n"
-        f"  log loss {scores.log_loss:.5f}; average precision {scores.average_precision:.3f}"
+        f"  log loss {scores.log_loss:.4g} per pair of nodes: lower is better, and giving every pair\n"
+        f"    the same probability costs {guess_loss(held_out.density):.4g}\n"
+        f"  average precision {scores.average_precision:.3f}, perplexity {scores.perplexity:.3f}: "
+        f"to compare fits of one network"
     )
+
+
+def guess_loss(density: float) -> float:
+    """Log loss of predicting the density of the network for every pair: what knowing nothing else costs."""
+    return float(-(xlogy(density, density) + xlogy(1 - density, 1 - density)))
 
 
 def shown(label: object) -> str:

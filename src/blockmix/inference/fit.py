@@ -71,8 +71,8 @@ def fit(
         A `Posterior`. Ctrl-C ends the run early and returns what there is.
 
     >>> import blockmix as bm
-    >>> ring = bm.Graph.from_edges([(a, b) for c in (0, 8) for a in range(c, c + 8) for b in range(a)  if b >= c])
-    >>> post = fit(ring, communities=2, seed=1, sweeps=200, held_out=0)
+    >>> cliques = bm.Graph.from_edges([(a + c, b + c) for c in (0, 8) for a in range(8) for b in range(a)])
+    >>> post = fit(cliques, communities=2, seed=1, sweeps=200, held_out=0)
     >>> sorted(len(members) for members in post.communities().values())
     [8, 8]
     """
@@ -94,7 +94,9 @@ def fit(
             result = Run(bound, data, plan, seed, chains, display, callback).execute()
     finally:
         display.close()
-    return build_posterior(graph, data, model, settings, result, seed, time.perf_counter() - began, workers.threads)
+    return build_posterior(
+        graph, data, model, settings, result, seed, time.perf_counter() - began, workers.threads
+    )
 
 
 def choose_held_out(graph: Graph, held_out: float | HeldOut | None, kind: str, seed: int) -> HeldOut:

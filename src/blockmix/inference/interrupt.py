@@ -31,8 +31,11 @@ class Interruption:
             raise KeyboardInterrupt
         self.requested = True
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         if self._active:
             # None stands for a handler that was not installed from Python and cannot be put back.
-            signal.signal(signal.SIGINT, signal.default_int_handler if self._previous is None else self._previous)
+            before = signal.default_int_handler if self._previous is None else self._previous
+            signal.signal(signal.SIGINT, before)
             self._active = False

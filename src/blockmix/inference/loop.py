@@ -98,7 +98,8 @@ class Run:
         )  # fmt: skip
 
     def _new_chain(self, number: int) -> Chain:
-        key = stream_key(np.uint64(self.seed), number)
+        low, high = stream_key(np.uint64(self.seed), number)
+        key = int(low), int(high)
         state = self.sampler.init(key)
         summary = ChainSummary.empty(self.sampler.nodes, self.sampler.communities, self.sampler.options.slots)
         return Chain(state, key, summary)

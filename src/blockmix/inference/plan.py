@@ -35,12 +35,12 @@ def whole_number(name: str, value: Any, least: int) -> int:
 
 
 def _positive(value: Any) -> bool:
-    return isinstance(value, float | int | np.number) and math.isfinite(value) and value > 0
+    return isinstance(value, float | int | np.number) and math.isfinite(value) and bool(value > 0)
 
 
 @dataclass
 class Plan:
-    """Decides after each sweep what comes next. Only the clock, where a time limit is set, is not reproducible."""
+    """Decides after each sweep what comes next. Only the clock of a time limit is not reproducible."""
 
     sweeps: int | None = None
     time_limit: float | None = None

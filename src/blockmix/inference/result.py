@@ -38,7 +38,12 @@ def build_posterior(
     held_out = None
     if data.n_pairs:
         held_out = HeldOutPairs(
-            data.pairs, data.links, np.clip(result.probability, 0.0, 1.0), data.density, data.kind, data.fraction
+            data.pairs,
+            data.links,
+            np.clip(result.probability, 0.0, 1.0),
+            data.density,
+            data.kind,
+            data.fraction,
         )
     provenance: dict[str, Any] = {
         "blockmix": __version__,
@@ -83,7 +88,7 @@ def build_posterior(
 
 
 def _pooled_strengths(summaries: list[ChainSummary], numbers: Any) -> tuple[Any, Any]:
-    """Mean and standard deviation of the strengths over all chains, in the table's numbering, background last."""
+    """Mean and sd of the strengths over all chains, in the table's numbering, background last."""
     samples = np.array([max(s.samples, 1) for s in summaries], dtype=np.float64)
     shares = samples / samples.sum()
     k = numbers.shape[1]
@@ -103,4 +108,3 @@ def peak_memory_bytes() -> int | None:
         return None
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return int(peak if sys.platform == "darwin" else peak * 1024)
-

@@ -262,7 +262,11 @@ def draw_row(
     a: int, count: int, typical: float, mass: float, members: np.ndarray, strengths: Strengths, prior: Prior,
     settings: Settings, key: Key, scratch: Scratch,
 ) -> int:  # fmt: skip
-    """(G4) phi_k ~ Gamma(alpha + n_k)/lambda_k where k has links, births (P2) among all others."""
+    """(G4) phi_k ~ Gamma(alpha + n_k)/lambda_k where k has links, births (P2) among all others.
+
+    Gamma(alpha) is the sum of the jumps of a Gamma process: those above the smallest phi are drawn for all
+    communities at once, uniformly among them, and add up where two fall on one.
+    """
     communities = len(members)
     c0, low, high = np.uint32(a), key.low, key.high
     for at in range(count):
@@ -281,7 +285,7 @@ def draw_row(
         w0, w1, _, _ = philox4x32(c0, key.sweep, stream_word(DRAW_BIRTH_PLACE, i), np.uint32(0), low, high)
         k = np.int64((np.uint64(w0) * np.uint64(communities)) >> np.uint64(32))
         at = scratch.place[k]
-        if at >= 0 and scratch.phi[at] > 0.0:
+        if at >= 0 and scratch.count[at] > 0.0:
             continue
         tilt = scratch.tilt[at] if at >= 0 else tilt_of(k, typical, mass, members, strengths)
         size = levy_jump(floor, low, high, c0, key.sweep, stream_word(DRAW_BIRTH_SIZE, i), np.uint32(0)) / lowest
@@ -293,7 +297,7 @@ def draw_row(
             scratch.tilt[at] = tilt
             scratch.count[at] = 0.0
             count += 1
-        scratch.phi[at] = size
+        scratch.phi[at] += size
     return count
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +33,7 @@ class Draw:
         """Pack the current state of a chain."""
         counts = np.empty(len(rows.total), dtype=np.uint8)
         used = count_used(rows, counts)
-        kind = np.uint16 if len(strengths) <= 2**16 else np.uint32
+        kind: type[np.unsignedinteger[Any]] = np.uint16 if len(strengths) <= 2**16 else np.uint32
         communities, weights = np.empty(used, dtype=kind), np.empty(used, dtype=np.uint16)
         pack(rows, communities, weights)
         return cls(sweep, counts, communities, weights, strengths.astype(np.float32))
@@ -47,7 +48,9 @@ class Draw:
         offsets = np.zeros(len(self.counts) + 1, dtype=np.int64)
         np.cumsum(self.counts, out=offsets[1:])
         if offsets[-1] != len(self.weights):
-            raise InputError("a draw of this result is damaged: its rows do not add up; restore it from a copy")
+            raise InputError(
+                "a draw of this result is damaged: its rows do not add up; restore it from a copy"
+            )
         add_packed_probabilities(pairs, offsets, self.communities, self.weights, self.strengths, out)
 
 

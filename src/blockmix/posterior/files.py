@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -122,11 +123,16 @@ def _table(header: str, row: str, columns: list[NDArray[Any]]) -> Iterator[str]:
 
 
 def _write(path: Path, pieces: Iterable[str]) -> None:
-    partial = path.with_name(path.name + ".partial")
+    # A device, a pipe or a link must be written through, not replaced by a file.
+    through = path.is_symlink() or (path.exists() and not path.is_file())
+    target = path if through else path.with_name(path.name + ".partial")
     try:
-        with open(partial, "w", encoding="utf-8", newline="") as out:
+        with open(target, "w", encoding="utf-8", newline="") as out:
             out.writelines(pieces)
-        os.replace(partial, path)
+        if not through:
+            os.replace(target, path)
     except OSError as error:
-        partial.unlink(missing_ok=True)
+        if not through:
+            with suppress(OSError):
+                target.unlink()
         raise InputError(f"{path}: cannot be written ({error.strerror or error})") from error

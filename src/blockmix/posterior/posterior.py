@@ -1,4 +1,4 @@
-"""The result of a fit: overlapping memberships with uncertainty, predictions, scores, and where they came from."""
+"""The result of a fit: overlapping memberships with uncertainty, predictions, scores, provenance."""
 
 from __future__ import annotations
 
@@ -78,7 +78,9 @@ class Posterior:
         mean, sd = self.mean[keep], self.sd[keep]
         lower, upper = beta_interval(mean, sd, level)
         labels = self.graph.labels
-        return MembershipTable([labels[int(a)] for a in nodes[keep]], self.community[keep], mean, sd, lower, upper)
+        return MembershipTable(
+            [labels[int(a)] for a in nodes[keep]], self.community[keep], mean, sd, lower, upper
+        )
 
     def communities(self, threshold: float = 0.1, *, min_size: int = 2) -> dict[int, list[Label]]:
         """Overlapping communities in your own labels: number -> members, strongest member first.
@@ -87,7 +89,10 @@ class Posterior:
         fewer than `min_size` members are left out.
         """
         labels = self.graph.labels
-        return {k: [labels[int(a)] for a in nodes] for k, nodes in self.covers(threshold, min_size=min_size).items()}
+        return {
+            k: [labels[int(a)] for a in nodes]
+            for k, nodes in self.covers(threshold, min_size=min_size).items()
+        }
 
     def covers(self, threshold: float = 0.1, *, min_size: int = 2) -> dict[int, NDArray[np.int64]]:
         """The same as `communities` with node numbers instead of labels."""
@@ -160,7 +165,9 @@ class Posterior:
     def calibration(self, bins: int = 10) -> CalibrationTable:
         """Predicted against observed link frequencies on the held-out pairs, reweighted to the network."""
         if self.held_out is None:
-            raise InputError("nothing was held out in this run; fit with held_out=0.05 to see the calibration")
+            raise InputError(
+                "nothing was held out in this run; fit with held_out=0.05 to see the calibration"
+            )
         return calibration(self.held_out.probability, self.held_out.links, self.held_out.density, bins)
 
     def save(self, path: str | Path) -> None:
@@ -178,7 +185,9 @@ class Posterior:
 
     def __repr__(self) -> str:
         found = len(self.covers())
-        text = f"Posterior of {self.graph.n_nodes:,} nodes, {self.graph.n_edges:,} links: {found:,} communities"
+        text = (
+            f"Posterior of {self.graph.n_nodes:,} nodes, {self.graph.n_edges:,} links: {found:,} communities"
+        )
         if self.scores is not None:
             text += f"; held-out perplexity {self.scores.perplexity:.3f}, AUC {self.scores.auc:.3f}"
         return f"<{text}>"

@@ -33,7 +33,7 @@ def save_posterior(post: Posterior, folder: Path) -> None:
             fresh.mkdir()
             for name, array in _arrays(post).items():
                 np.save(fresh / f"{name}.npy", array, allow_pickle=False)
-            # From here until the new manifest is in place the folder holds no result, rather than a mixed one.
+            # From here until the new manifest is in place the folder holds no result: better than a mixture.
             (folder / MANIFEST).unlink(missing_ok=True)
             if (folder / "posterior").exists():
                 os.rename(folder / "posterior", Path(scratch, "old"))
@@ -97,7 +97,9 @@ def load_posterior(folder: Path) -> Posterior:
             raise
         raise InputError(f"{folder}: this result is damaged ({error}); fit again or restore a copy") from None
     if post.graph.fingerprint != post.provenance.get("graph_fingerprint"):
-        raise InputError(f"{folder}: graph/ is not the network of this result; restore the folder from a copy")
+        raise InputError(
+            f"{folder}: graph/ is not the network of this result; restore the folder from a copy"
+        )
     return post
 
 
@@ -136,7 +138,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
         manifest = json.loads((folder / MANIFEST).read_text("utf-8"))
     except (FileNotFoundError, NotADirectoryError):
         raise InputError(
-            f"{folder}: not a blockmix result: there is no {MANIFEST}; name a folder written by fit -o or save"
+            f"{folder}: not a blockmix result: there is no {MANIFEST}; name a folder written by fit or save"
         ) from None
     except (OSError, ValueError, RecursionError) as error:
         raise InputError(f"{folder}: {MANIFEST} cannot be read ({error}); restore it from a copy") from None
@@ -158,8 +160,10 @@ def _assemble(folder: Path, manifest: dict[str, Any]) -> Posterior:
 
     held_out = None
     if manifest["held_out"] is not None:
-        arrays = [np.asarray(array(f"held_out_{name}")) for name in ("pairs", "links", "probability")]
-        held_out = HeldOutPairs(*arrays, **manifest["held_out"])
+        pairs, links, probability = (
+            np.asarray(array(f"held_out_{name}")) for name in ("pairs", "links", "probability")
+        )
+        held_out = HeldOutPairs(pairs, links, probability, **manifest["held_out"])
     return Posterior(
         graph=Graph.load(folder / "graph"),
         **{name: array(name) for name in _TABLE},

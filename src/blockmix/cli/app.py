@@ -1,0 +1,67 @@
+"""The commands, put together. Heavy modules are imported inside them, so that `--help` answers at once."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from blockmix._version import __version__
+from blockmix.cli.demo import demo
+from blockmix.cli.fit import fit
+from blockmix.cli.guard import Guarded
+from blockmix.cli.networks import datasets, simulate
+from blockmix.cli.results import evaluate, predict
+
+_EPILOG = (
+    "Exit status: 0 done (also after Ctrl-C, if what there was could be kept); 1 something failed, or a "
+    "result could not be written; 2 wrong input or options; 130 interrupted with nothing kept."
+)
+
+app = typer.Typer(
+    name="blockmix",
+    cls=Guarded,
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog=_EPILOG,
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"blockmix {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def blockmix(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and leave.")
+    ] = False,
+    debug: Annotated[
+        bool, typer.Option("--debug", envvar="BLOCKMIX_DEBUG", help="Show the traceback of an error.")
+    ] = False,
+) -> None:
+    """Overlapping communities in networks, with uncertainty, at any scale.
+
+    Start here:
+
+    \b
+      blockmix demo                              a built-in network, in seconds
+      blockmix fit edges.txt -k 20 -o run        your own: two labels per line
+      blockmix predict run pairs.txt             probability of unseen links
+      blockmix evaluate run --truth groups.txt   against known communities
+
+    Every command has its own help: blockmix fit --help
+    """
+
+
+app.command()(demo)
+app.command()(fit)
+app.command()(predict)
+app.command()(evaluate)
+app.command()(simulate)
+app.command()(datasets)

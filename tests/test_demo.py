@@ -1,0 +1,53 @@
+"""The demo needs nothing, is quick, and ends in something to read."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+
+import pytest
+from typer.testing import CliRunner
+
+import blockmix as bm
+from blockmix.cli.app import app
+from blockmix.graph.builtin import les_miserables
+
+
+def test_the_built_in_network_is_that_of_knuth():
+    networkx = pytest.importorskip("networkx")
+    ours, theirs = les_miserables().to_networkx(), networkx.les_miserables_graph()
+    assert set(map(frozenset, ours.edges)) == set(map(frozenset, theirs.edges))
+
+
+def test_the_demo_explains_what_it_found(tmp_path):
+    done = CliRunner().invoke(app, ["demo", "-o", str(tmp_path / "run")])
+    assert done.exit_code == 0, done.output
+    for said in ("communities", "Strength", "Courfeyrac", "bridge communities", "AUC", "blockmix fit"):
+        assert said in done.stdout
+    assert bm.load(tmp_path / "run").graph.n_nodes == 77
+
+
+def test_the_demo_finds_the_friends_of_the_abc():
+    record_of = CliRunner().invoke(app, ["demo", "--quiet", "--json"])
+    assert record_of.stderr == ""
+    record = json.loads(record_of.stdout)
+    assert record["nodes"] == 77
+    assert record["auc"] > 0.7
+    post = bm.fit(les_miserables(), 8, seed=1, sweeps=2000, held_out=0.1)
+    students = {"Enjolras", "Combeferre", "Courfeyrac", "Feuilly", "Joly", "Bahorel", "Bossuet"}
+    assert any(students <= set(members) for members in post.communities(0.3).values())
+
+
+@pytest.mark.slow
+def test_the_demo_takes_less_than_a_minute_on_a_new_machine_and_ten_seconds_after(tmp_path):
+    # No BLOCKMIX_DATA, an empty compile cache, and a home that does not exist.
+    clean = {"NUMBA_CACHE_DIR": str(tmp_path / "numba"), "HOME": str(tmp_path / "home"), "BLOCKMIX_DATA": ""}
+    for limit in (60.0, 10.0):
+        began = time.perf_counter()
+        command = [sys.executable, "-m", "blockmix.cli", "demo"]
+        run = subprocess.run(command, capture_output=True, text=True, env=os.environ | clean)
+        assert run.returncode == 0, run.stderr
+        assert time.perf_counter() - began < limit
