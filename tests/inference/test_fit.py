@@ -94,7 +94,7 @@ def test_a_held_out_pair_never_enters_training(small):
 
 
 def test_a_held_out_link_is_not_taken_for_a_non_link():
-    """Half of the links of two cliques are held out: all pairs seen inside are links, so strengths are near 1.
+    """Half of the links of two cliques are held out: all pairs seen inside are links, strengths near 1.
 
     Were the held-out links non-links in training, half of the pairs inside would be, and strengths near 1/2.
     """

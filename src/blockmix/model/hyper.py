@@ -8,17 +8,21 @@ from typing import Any
 
 from blockmix.errors import InputError
 
+# K alpha where the user does not say. Chosen by held-out scores on several networks (docs/lab-notes.md): 1 leaves
+# too much of every node to chance, 0.1 too little room to move.
+DEFAULT_CONCENTRATION = 0.3
+
 
 @dataclass(frozen=True)
 class Model:
     """The assortative mixed-membership model with K communities, section 1 of docs/method.md.
 
-    `alpha` is the Dirichlet concentration of the memberships (1/K unless given), `eta` the Beta prior of a
+    `alpha` is the Dirichlet concentration of the memberships (0.3/K unless given), `eta` the Beta prior of a
     strength (link, non-link), `background` the probability of a link between nodes that do not meet in a
     community: a number fixes it, None learns it.
 
     >>> Model(communities=50).concentration
-    0.02
+    0.006
     """
 
     communities: int
@@ -30,7 +34,7 @@ class Model:
         if isinstance(self.communities, bool) or int(self.communities) != self.communities or self.communities < 1:
             raise InputError(f"communities must be a whole number of at least 1, not {self.communities!r}")
         if self.alpha is not None and not (math.isfinite(self.alpha) and self.alpha > 0):
-            raise InputError(f"alpha must be a positive number, not {self.alpha!r}; leave it out for 1/K")
+            raise InputError(f"alpha must be a positive number, not {self.alpha!r}; leave it out for the default")
         if len(self.eta) != 2 or not all(math.isfinite(e) and e > 0 for e in self.eta):
             raise InputError(f"eta must be two positive numbers, not {self.eta!r}")
         if self.background is not None and not 0 < self.background < 1:
@@ -41,7 +45,7 @@ class Model:
     @property
     def concentration(self) -> float:
         """The alpha in use."""
-        return 1.0 / self.communities if self.alpha is None else float(self.alpha)
+        return DEFAULT_CONCENTRATION / self.communities if self.alpha is None else float(self.alpha)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for a manifest."""
