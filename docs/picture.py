@@ -77,7 +77,9 @@ def draw(post: bm.Posterior) -> plt.Figure:
     radius = 0.019 + 0.0085 * np.sqrt(graph.degrees)
     place = apart(spring_layout(graph), radius, 0.045)
     figure, axes = plt.subplots(figsize=(WIDTH, HEIGHT))
-    axes.add_collection(LineCollection(place[graph.edges()], colors="#9AA0A6", linewidths=0.6, alpha=0.45, zorder=1))
+    axes.add_collection(
+        LineCollection(place[graph.edges()], colors="#9AA0A6", linewidths=0.6, alpha=0.45, zorder=1)
+    )
     for a in range(graph.n_nodes):
         row = slice(post.offsets[a], post.offsets[a + 1])
         shares = dict.fromkeys([*COLOURS, GREY], 0.0)
@@ -112,11 +114,12 @@ def add_names(axes: Axes, graph: bm.Graph, place: NDArray[np.float64], radius: N
             )
             box = text.get_window_extent().extents
             shared = np.minimum(box[2:], taken[:, 2:]) - np.maximum(box[:2], taken[:, :2])
-            cost = float(np.prod(np.maximum(shared, 0.0), axis=1).sum())
+            # A name above its pie is easily taken for that of the pie above it.
+            cost = float(np.prod(np.maximum(shared, 0.0), axis=1).sum()) + 300.0 * (y > 0)
             text.set_visible(False)
             if cost < best_cost:
                 best, best_cost, best_box = text, cost, box
-        if best is not None and (best_cost == 0 or rank < MAIN_CHARACTERS):
+        if best is not None and (best_cost <= 300.0 or rank < MAIN_CHARACTERS):
             best.set_visible(True)
             taken = np.vstack((taken, best_box))
 
@@ -131,7 +134,9 @@ def add_legend(axes: Axes, post: bm.Posterior, colours: list[str]) -> None:
             text = f"{names} …   strength {strengths.lower[k]:.2f} to {strengths.upper[k]:.2f}"
             entries.append(Patch(facecolor=colours[k], label=text))
     entries.append(Patch(facecolor=GREY, label="characters who seldom meet"))
-    axes.legend(handles=entries, loc="lower left", fontsize=8.5, frameon=False, handlelength=1, handleheight=1)
+    axes.legend(
+        handles=entries, loc="lower left", fontsize=8.5, frameon=False, handlelength=1, handleheight=1
+    )
 
 
 def main() -> None:

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from blockmix.inference.fit import fit
     from blockmix.inference.progress import Report
     from blockmix.model.hyper import Model
-    from blockmix.posterior.storage import load
     from blockmix.posterior.posterior import Posterior
+    from blockmix.posterior.storage import load
 
 _WHERE = {
     "BlockmixError": "errors",

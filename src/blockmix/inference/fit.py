@@ -16,7 +16,8 @@ from blockmix.kernels.workers import Workers
 from blockmix.model import Model
 from blockmix.posterior.posterior import Posterior
 from blockmix.samplers import check_sampler
-from blockmix.samplers.scir import Scir, ScirOptions
+from blockmix.samplers.options import ScirOptions
+from blockmix.samplers.scir import Scir
 
 # Held out where the user does not say: this share of the links, but not more of them than that.
 DEFAULT_HELD_OUT, MOST_HELD_OUT_LINKS = 0.05, 25_000

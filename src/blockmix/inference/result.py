@@ -18,7 +18,7 @@ from blockmix.model import Model
 from blockmix.posterior.chain import ChainSummary
 from blockmix.posterior.merge import merge_chains
 from blockmix.posterior.posterior import HeldOutPairs, Posterior
-from blockmix.samplers.scir import ScirOptions
+from blockmix.samplers.options import ScirOptions
 
 
 def build_posterior(

@@ -6,7 +6,6 @@ import math
 
 import numpy as np
 
-
 from blockmix.kernels.philox import kernel, stream_word
 from blockmix.kernels.variates import gamma, poisson
 

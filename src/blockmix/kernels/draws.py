@@ -41,7 +41,7 @@ def pack(rows: Rows, communities: np.ndarray, weights: np.ndarray) -> None:
             weight = rows.weights[a, 2 * j + 1]
             if weight >= LEAST_WEIGHT:
                 communities[at] = k
-                weights[at] = max(1, round(float(weight) * WEIGHT_SCALE))
+                weights[at] = max(1, round(np.float64(weight) * WEIGHT_SCALE))
                 at += 1
 
 
@@ -51,7 +51,7 @@ def add_packed_probabilities(
     out: np.ndarray,
 ) -> None:  # fmt: skip
     """Add (M1) of every pair under one packed draw; rows are renormalised, so that they sum to one."""
-    background = float(value[-1])
+    background = np.float64(value[-1])
     for i in range(len(pairs)):
         a, b = pairs[i, 0], pairs[i, 1]
         sum_a, sum_b = 0.0, 0.0
@@ -63,5 +63,7 @@ def add_packed_probabilities(
         for s in range(offsets[a], offsets[a + 1]):
             for t in range(offsets[b], offsets[b + 1]):
                 if communities[s] == communities[t]:
-                    shared += (float(value[communities[s]]) - background) * weights[s] * float(weights[t])
+                    shared += (
+                        (np.float64(value[communities[s]]) - background) * weights[s] * np.float64(weights[t])
+                    )
         out[i] += background + shared / (sum_a * sum_b)

@@ -21,6 +21,7 @@ from blockmix.kernels.layout import (
     DRAW_RETRY,
     DRAW_SIZE,
     DRAW_TEST,
+    FIXED_POINT,
     MAX_BIRTHS,
     MEMBERS,
     MEMBERS_SQUARED,
@@ -32,8 +33,16 @@ from blockmix.kernels.layout import (
     Settings,
     Strengths,
 )
-from blockmix.kernels.local import add_local, gather_statistics, keep_largest, leave_out_hidden, load_row, write_row
-from blockmix.kernels.philox import kernel, philox4x32, stream_word
+from blockmix.kernels.local import (
+    TINY,
+    add_local,
+    gather_statistics,
+    keep_largest,
+    leave_out_hidden,
+    load_row,
+    write_row,
+)
+from blockmix.kernels.philox import inlined_kernel, kernel, philox4x32, stream_word
 from blockmix.kernels.special import expint_e1
 from blockmix.kernels.variates import gamma, levy_jump, poisson, uniform32
 
@@ -45,97 +54,100 @@ LEAST_NON_LINK = 1e-6
 MOST_ATTEMPTS = 64
 
 
-@kernel
+@inlined_kernel
+def draw_uniforms(a: int, degree: int, key: Key, uniforms: np.ndarray) -> None:
+    """Four uniforms for every link, one Philox block each, ahead of the branches that use them."""
+    for i in range(degree):
+        w0, w1, w2, w3 = philox4x32(
+            np.uint32(a), key.sweep, stream_word(DRAW_LINK, 0), np.uint32(i), key.low, key.high
+        )
+        uniforms[i, 0] = uniform32(w0)
+        uniforms[i, 1] = uniform32(w1)
+        uniforms[i, 2] = uniform32(w2)
+        uniforms[i, 3] = uniform32(w3)
+
+
+@inlined_kernel
 def draw_links(
-    a: int, own: int, network: Network, rows: Rows, strengths: Strengths, key: Key, scratch: Scratch
+    a: int, own: int, network: Network, rows: Rows, strengths: Strengths, cut: float, scratch: Scratch
 ) -> int:
     """(G1) Draw every z_ab given pi_a, (M2), and gather the neighbours' communities; returns their number.
 
-    With d_k >= 0, r_ab(k) is a mixture: of shared communities with weights d_k pi_ak pi_bk, and of pi_a itself
-    with weight delta. A strength below the background makes d_k negative; then the mixture over-counts k, and
-    a draw of k is kept with probability 1 + d_k pi_bk / delta.
+    r_ab(k) is a mixture: of shared communities with weights d_k pi_ak pi_bk, and of pi_a itself with weight
+    delta. What a neighbour has to say is kept for the second pass: its communities' places in the local lists
+    and d_k pi_bk. Communities new to the node are looked at where a neighbour's weight is above the cut.
     """
-    background = strengths.value[-1]
-    slots = rows.words.shape[1] // 2
+    place, community, pi, near, near_squared = (
+        scratch.place, scratch.community, scratch.pi, scratch.near, scratch.near_squared,
+    )  # fmt: skip
+    entry, pull, first, gain = scratch.entry, scratch.pull, scratch.first, scratch.gain
+    words, weights, value = rows.words, rows.weights, strengths.value
+    background = value[-1]
+    slots = words.shape[1] // 2
     begin = network.offsets[a]
     count = own
+    end = 0
     for i in range(network.offsets[a + 1] - begin):
         b = network.neighbors[begin + i]
-        z, positive, used = background, 0.0, 0
+        first[i] = end
+        shared = 0.0
         for j in range(slots):
-            k = rows.words[b, 2 * j]
+            k = words[b, 2 * j]
             if k < 0:
                 break
-            at = scratch.place[k]
+            pi_b = np.float64(weights[b, 2 * j + 1])
+            at = place[k]
             if at < 0:
+                if pi_b <= cut:
+                    continue
                 at = count
-                add_local(k, 0.0, 0.0, at, scratch)
+                place[k] = at
+                community[at] = k
+                pi[at], gain[at], near[at], near_squared[at] = 0.0, 0.0, 0.0, 0.0
                 count += 1
-            pi_b = float(rows.weights[b, 2 * j + 1])
-            weight = (strengths.value[k] - background) * scratch.pi[at] * pi_b
-            z += weight
-            positive += max(weight, 0.0)
-            scratch.near[at] += pi_b
-            scratch.near_squared[at] += pi_b * pi_b
-            scratch.hit[j] = at
-            used += 1
-        for j in range(used):
-            at = scratch.hit[j]
-            scratch.gain[at] += float(rows.weights[b, 2 * j + 1]) / z
-        scratch.indicator[i] = _draw_given_row(a, b, i, own, used, positive, rows, strengths, key, scratch)
+            # a strength below the background counts as the background: see docs/method.md, (G1)
+            d = max(value[k] - background, 0.0)
+            shared += d * pi[at] * pi_b
+            near[at] += pi_b
+            near_squared[at] += pi_b * pi_b
+            entry[end] = at
+            pull[end] = d * pi_b
+            end += 1
+        share = 1.0 / (shared + background)
+        u = scratch.uniforms[i, 0] * (shared + background)
+        chosen = -1
+        for e in range(first[i], end):
+            at = entry[e]
+            if at < own:
+                weight = pull[e] * pi[at]
+                if chosen < 0:
+                    u -= weight
+                    if u < 0.0:
+                        chosen = at
+                # d pi_a pi_b/Z counts links beyond the background's share; beta pi_a pi_b/Z needs that too
+                gain[at] += share * pull[e] / max(value[community[at]] - background, TINY)
+        if chosen < 0:
+            chosen = 0
+            v = scratch.uniforms[i, 1]
+            for at in range(own):
+                chosen = at
+                v -= pi[at]
+                if v < 0.0:
+                    break
+        scratch.indicator[i] = chosen
+    first[network.offsets[a + 1] - begin] = end
     return count
 
 
-@kernel
-def _draw_given_row(
-    a: int, b: int, i: int, own: int, used: int, positive: float, rows: Rows, strengths: Strengths, key: Key,
-    scratch: Scratch,
-) -> int:  # fmt: skip
-    """One z_ab given pi_a: the place of the community in the local lists."""
-    background = strengths.value[-1]
-    at = 0
-    for attempt in range(MOST_ATTEMPTS):
-        w0, w1, w2, _ = philox4x32(
-            np.uint32(a), key.sweep, stream_word(DRAW_LINK, attempt), np.uint32(i), key.low, key.high
-        )
-        u = uniform32(w0) * (positive + background)
-        if u < positive:
-            for j in range(used):
-                at = scratch.hit[j]
-                k = scratch.community[at]
-                d = strengths.value[k] - background
-                if d > 0.0:
-                    u -= d * scratch.pi[at] * float(rows.weights[b, 2 * j + 1])
-                    if u < 0.0:
-                        return at
-            return at
-        v = uniform32(w1)
-        at = 0
-        for place in range(own):
-            at = place
-            v -= scratch.pi[place]
-            if v < 0.0:
-                break
-        d = strengths.value[scratch.community[at]] - background
-        if d >= 0.0 or uniform32(w2) < 1.0 + d * weight_of(scratch.community[at], b, rows) / background:
-            return at
-    return at
-
-
-@kernel
-def weight_of(k: int, b: int, rows: Rows) -> float:
-    """pi_bk, zero where k is not in b's slots."""
-    for j in range(rows.words.shape[1] // 2):
-        if rows.words[b, 2 * j] == k:
-            return float(rows.weights[b, 2 * j + 1])
-        if rows.words[b, 2 * j] < 0:
-            break
-    return 0.0
-
-
-@kernel
+@inlined_kernel
 def set_tilts(
-    count: int, own: int, degree: int, mass: float, members: np.ndarray, strengths: Strengths, scratch: Scratch
+    count: int,
+    own: int,
+    degree: int,
+    mass: float,
+    members: np.ndarray,
+    strengths: Strengths,
+    scratch: Scratch,
 ) -> float:
     """(G2) lambda_k = 1 + (x_k - x)/A for every local community; returns x.
 
@@ -158,7 +170,7 @@ def set_tilts(
     return typical
 
 
-@kernel
+@inlined_kernel
 def tilt_of(k: int, typical: float, mass: float, members: np.ndarray, strengths: Strengths) -> float:
     """(G2) The same for a community that neither the node nor a neighbour is in."""
     background = strengths.value[-1]
@@ -166,98 +178,106 @@ def tilt_of(k: int, typical: float, mass: float, members: np.ndarray, strengths:
     return max(1.0 + (x - typical) / mass, LEAST_TILT)
 
 
-@kernel
+@inlined_kernel
 def draw_links_again(
-    a: int, count: int, typical: float, mass: float, members: np.ndarray, network: Network, rows: Rows,
-    strengths: Strengths, prior: Prior, key: Key, scratch: Scratch,
+    a: int, degree: int, count: int, typical: float, mass: float, members: np.ndarray, strengths: Strengths,
+    prior: Prior, key: Key, scratch: Scratch,
 ) -> int:  # fmt: skip
     """(G3) One pass of Gibbs draws of the z_ab with pi_a integrated out; returns the new local count.
 
     p(z_ab = k) is proportional to (n_k + alpha)/lambda_k (delta + d_k pi_bk), n_k counting the other links.
     Forwards or backwards with equal probability: then the pass is reversible, as the test of (G4) needs.
     """
-    background = strengths.value[-1]
-    communities = len(members)
-    begin = network.offsets[a]
-    degree = network.offsets[a + 1] - begin
-    lowest = max(1.0 - typical / mass, LEAST_TILT)
+    counts, inverse, indicator = scratch.count, scratch.inverse, scratch.indicator
+    entry, pull, first, uniforms = scratch.entry, scratch.pull, scratch.first, scratch.uniforms
+    background, alpha = strengths.value[-1], prior.alpha
+    bulk = alpha * len(members) / max(1.0 - typical / mass, LEAST_TILT)
     known = 0.0
     for at in range(count):
-        scratch.count[at] = 0.0
-        known += prior.alpha / scratch.tilt[at]
+        counts[at] = 0.0
+        inverse[at] = 1.0 / scratch.tilt[at]
     for i in range(degree):
-        at = scratch.indicator[i]
-        scratch.count[at] += 1.0
-        known += 1.0 / scratch.tilt[at]
-    coin, _, _, _ = philox4x32(np.uint32(a), key.sweep, stream_word(DRAW_TEST, 1), np.uint32(0), key.low, key.high)
-    backwards = coin & np.uint32(1) == np.uint32(1)
-    slots = rows.words.shape[1] // 2
+        counts[indicator[i]] += 1.0
+        known += inverse[indicator[i]]
+    word, _, _, _ = philox4x32(
+        np.uint32(a), key.sweep, stream_word(DRAW_TEST, 1), np.uint32(0), key.low, key.high
+    )
+    backwards = word & np.uint32(1) == np.uint32(1)
     for step in range(degree):
         i = degree - 1 - step if backwards else step
-        b = network.neighbors[begin + i]
-        old = scratch.indicator[i]
-        scratch.count[old] -= 1.0
-        known -= 1.0 / scratch.tilt[old]
-        positive, used = 0.0, 0
-        for j in range(slots):
-            k = rows.words[b, 2 * j]
-            if k < 0:
-                break
-            at = scratch.place[k]
-            d = strengths.value[k] - background
-            weight = 0.0
-            if d > 0.0:
-                weight = (scratch.count[at] + prior.alpha) / scratch.tilt[at] * d * float(rows.weights[b, 2 * j + 1])
-            positive += weight
-            scratch.choice[j] = weight
-            scratch.hit[j] = at
-            used += 1
+        old = indicator[i]
+        counts[old] -= 1.0
+        known -= inverse[old]
+        shared = 0.0
+        for e in range(first[i], first[i + 1]):
+            shared += (counts[entry[e]] + alpha) * inverse[entry[e]] * pull[e]
+        everything = shared + background * (known + bulk)
+        u, v = uniforms[i, 2] * everything, uniforms[i, 3] * (known + bulk)
         chosen = -1
-        bulk = prior.alpha * (communities - count) / lowest
-        for attempt in range(MOST_ATTEMPTS):
-            w0, w1, w2, w3 = philox4x32(
-                np.uint32(a), key.sweep, stream_word(DRAW_RETRY, attempt), np.uint32(i), key.low, key.high
-            )
-            u = uniform32(w0) * (positive + background * (known + bulk))
-            if u < positive:
-                for j in range(used):
-                    chosen = scratch.hit[j]
-                    u -= scratch.choice[j]
+        for attempt in range(1, MOST_ATTEMPTS):
+            if u < shared:
+                for e in range(first[i], first[i + 1]):
+                    chosen = entry[e]
+                    u -= (counts[chosen] + alpha) * inverse[chosen] * pull[e]
                     if u < 0.0:
                         break
-                break
-            v = uniform32(w1) * (known + bulk)
-            if v < known:
+            elif v < known:
                 for at in range(count):
-                    chosen = at
-                    v -= (scratch.count[at] + prior.alpha) / scratch.tilt[at]
-                    if v < 0.0:
-                        break
-                d = strengths.value[scratch.community[chosen]] - background
-                if d >= 0.0 or uniform32(w2) < 1.0 + d * weight_of(scratch.community[chosen], b, rows) / background:
-                    break
-                continue
-            k = np.int64((np.uint64(w2) * np.uint64(communities)) >> np.uint64(32))
-            if scratch.place[k] >= 0 or count == len(scratch.community) - MAX_BIRTHS:
-                continue
-            tilt = tilt_of(k, typical, mass, members, strengths)
-            if uniform32(w3) < lowest / tilt:
-                chosen = count
-                add_local(k, 0.0, 0.0, chosen, scratch)
-                scratch.tilt[chosen] = tilt
-                scratch.count[chosen] = 0.0
-                known += prior.alpha / tilt
-                count += 1
+                    if counts[at] > 0.0:
+                        chosen = at
+                        v -= counts[at] * inverse[at]
+                        if v < 0.0:
+                            break
+            else:
+                chosen, count = draw_from_bulk(
+                    a, i, attempt, count, typical, mass, members, strengths, key, scratch
+                )
+            if chosen >= 0:
                 break
+            w0, w1, _, _ = philox4x32(
+                np.uint32(a), key.sweep, stream_word(DRAW_LINK, attempt), np.uint32(i), key.low, key.high
+            )
+            u, v = uniform32(w0) * everything, uniform32(w1) * (known + bulk)
         if chosen < 0:
             chosen = old
-        scratch.indicator[i] = chosen
-        scratch.count[chosen] += 1.0
-        known += 1.0 / scratch.tilt[chosen]
+        indicator[i] = chosen
+        counts[chosen] += 1.0
+        known += inverse[chosen]
     return count
 
 
 @kernel
+def draw_from_bulk(
+    a: int, i: int, attempt: int, count: int, typical: float, mass: float, members: np.ndarray, strengths: Strengths,
+    key: Key, scratch: Scratch,
+) -> tuple[int, int]:  # fmt: skip
+    """Propose a community of the prior's for a link that the background explains: weight 1/lambda_k for every k.
+
+    The proposal has the largest weight there can be, so it is kept with probability lambda_least/lambda_k.
+    Returns its place, or -1 for a draw to be made again from the start, and the new local count.
+    """
+    w0, w1, _, _ = philox4x32(
+        np.uint32(a), key.sweep, stream_word(DRAW_RETRY, attempt), np.uint32(i), key.low, key.high
+    )
+    k = np.int64((np.uint64(w0) * np.uint64(len(members))) >> np.uint64(32))
+    at = scratch.place[k]
+    tilt = scratch.tilt[at] if at >= 0 else tilt_of(k, typical, mass, members, strengths)
+    if (
+        uniform32(w1) >= max(1.0 - typical / mass, LEAST_TILT) / tilt
+        or count >= len(scratch.community) - MAX_BIRTHS
+    ):
+        return -1, count
+    if at < 0:
+        at = count
+        add_local(k, 0.0, 0.0, at, scratch)
+        scratch.tilt[at] = tilt
+        scratch.inverse[at] = 1.0 / tilt
+        scratch.count[at] = 0.0
+        count += 1
+    return at, count
+
+
+@inlined_kernel
 def draw_row(
     a: int, count: int, typical: float, mass: float, members: np.ndarray, strengths: Strengths, prior: Prior,
     settings: Settings, key: Key, scratch: Scratch,
@@ -288,7 +308,9 @@ def draw_row(
         if at >= 0 and scratch.count[at] > 0.0:
             continue
         tilt = scratch.tilt[at] if at >= 0 else tilt_of(k, typical, mass, members, strengths)
-        size = levy_jump(floor, low, high, c0, key.sweep, stream_word(DRAW_BIRTH_SIZE, i), np.uint32(0)) / lowest
+        size = (
+            levy_jump(floor, low, high, c0, key.sweep, stream_word(DRAW_BIRTH_SIZE, i), np.uint32(0)) / lowest
+        )
         if uniform32(w1) > math.exp(-(tilt - lowest) * size):
             continue
         if at < 0:
@@ -301,7 +323,7 @@ def draw_row(
     return count
 
 
-@kernel
+@inlined_kernel
 def log_residual(
     count: int, own: int, total: float, new: bool, mass: float, members: np.ndarray, strengths: Strengths,
     scratch: Scratch,
@@ -323,13 +345,15 @@ def log_residual(
         rest = members[k, MEMBERS] - mine - scratch.near[at]
         if rest <= 1e-9:
             continue
-        squares = min(max(members[k, MEMBERS_SQUARED] - mine * mine - scratch.near_squared[at], 1e-3 * rest), rest)
+        squares = min(
+            max(members[k, MEMBERS_SQUARED] - mine * mine - scratch.near_squared[at], 1e-3 * rest), rest
+        )
         v = (strengths.value[k] - background) * pi * squares / rest / (1.0 - background)
         result += rest * rest / squares * math.log(max(1.0 - v, LEAST_NON_LINK))
     return result + mass * math.log(tilt)
 
 
-@kernel
+@inlined_kernel
 def set_exposure(own: int, members: np.ndarray, strengths: Strengths, scratch: Scratch) -> None:
     """(S5) exposure_k of the node's communities, for the statistics of the strengths."""
     background = strengths.value[-1]
@@ -344,22 +368,26 @@ def set_exposure(own: int, members: np.ndarray, strengths: Strengths, scratch: S
             scratch.exposure[at] = rest / max(1.0 - background - d * pi * squares / rest, LEAST_NON_LINK)
 
 
-@kernel
+@inlined_kernel
 def redraw_node(
     a: int, at: int, network: Network, rows: Rows, fresh: Rows, members: np.ndarray, strengths: Strengths,
     prior: Prior, settings: Settings, key: Key, scratch: Scratch, statistics: np.ndarray,
-) -> tuple[float, float]:  # fmt: skip
-    """Draw node a's memberships into row `at` of `fresh`; returns its links inside communities and the mass dropped."""
+) -> tuple[float, float, float]:  # fmt: skip
+    """Draw node a's memberships into row `at` of `fresh`.
+
+    Returns its half of the links inside communities, the share of phi dropped, and 1 if the test was passed.
+    """
     degree = network.offsets[a + 1] - network.offsets[a]
     mass = degree + len(members) * prior.alpha
     own = load_row(rows, a, scratch)
-    count = draw_links(a, own, network, rows, strengths, key, scratch)
+    draw_uniforms(a, degree, key, scratch.uniforms)
+    count = draw_links(a, own, network, rows, strengths, settings.cut, scratch)
     leave_out_hidden(a, network, rows, scratch)
     set_exposure(own, members, strengths, scratch)
     inside = gather_statistics(own, strengths, scratch, statistics)
     typical = set_tilts(count, own, degree, mass, members, strengths, scratch)
-    count = draw_links_again(a, count, typical, mass, members, network, rows, strengths, prior, key, scratch)
-    for place in range(count):
+    count = draw_links_again(a, degree, count, typical, mass, members, strengths, prior, key, scratch)
+    for place in range(own):
         scratch.old[place] = scratch.phi[place]
     count = draw_row(a, count, typical, mass, members, strengths, prior, settings, key, scratch)
     total = 0.0
@@ -369,14 +397,16 @@ def redraw_node(
     if total > 0.0:
         gain = log_residual(count, own, total, True, mass, members, strengths, scratch)
         gain -= log_residual(count, own, total, False, mass, members, strengths, scratch)
-        word, _, _, _ = philox4x32(np.uint32(a), key.sweep, stream_word(DRAW_TEST, 0), np.uint32(0), key.low, key.high)
+        word, _, _, _ = philox4x32(
+            np.uint32(a), key.sweep, stream_word(DRAW_TEST, 0), np.uint32(0), key.low, key.high
+        )
         accepted = math.log(uniform32(word)) < gain
     if not accepted:
         for place in range(count):
             scratch.phi[place] = scratch.old[place] if place < own else 0.0
     kept, dropped = keep_largest(count, rows.words.shape[1] // 2, settings.smallest, scratch)
     write_row(kept, at, fresh, scratch, statistics)
-    return inside, (0.0 if accepted else 1.0)
+    return inside, dropped / (dropped + np.float64(fresh.total[at])), 1.0 if accepted else 0.0
 
 
 @kernel
@@ -387,8 +417,20 @@ def redraw_range(
 ) -> None:  # fmt: skip
     """Redraw nodes first + i * stride for i in [begin, end): one worker's share of a batch."""
     for i in range(begin, end):
-        inside, dropped = redraw_node(
-            first + i * stride, i, network, rows, fresh, members, strengths, prior, settings, key, scratch, statistics
+        inside, dropped, accepted = redraw_node(
+            first + i * stride,
+            i,
+            network,
+            rows,
+            fresh,
+            members,
+            strengths,
+            prior,
+            settings,
+            key,
+            scratch,
+            statistics,
         )
-        sums[0] += np.int64(inside * 2.0**30)
-        sums[1] += np.int64(dropped * 2.0**30)
+        sums[0] += np.int64(inside * FIXED_POINT)
+        sums[1] += np.int64(dropped * FIXED_POINT)
+        sums[2] += np.int64(accepted * FIXED_POINT)

@@ -25,7 +25,9 @@ MEMBERS, MEMBERS_SQUARED, LINKS_INSIDE, EXPOSURE = 0, 1, 2, 3
 STATISTICS = 4
 
 # The purposes that random numbers are drawn for; with the slot they make the third counter word.
-DRAW_JUMPS, DRAW_SIZE, DRAW_NEIGHBORS, DRAW_BIRTHS, DRAW_BIRTH_SIZE, DRAW_BIRTH_PLACE, DRAW_NON_LINKS = range(1, 8)
+DRAW_JUMPS, DRAW_SIZE, DRAW_NEIGHBORS, DRAW_BIRTHS, DRAW_BIRTH_SIZE, DRAW_BIRTH_PLACE, DRAW_NON_LINKS = range(
+    1, 8
+)
 DRAW_STRENGTH_JUMPS, DRAW_STRENGTH_SIZE, DRAW_LINK, DRAW_RETRY, DRAW_TEST = range(8, 13)
 
 
@@ -96,10 +98,14 @@ class Scratch(NamedTuple):
     exposure: NDArray[np.float64]
     tilt: NDArray[np.float64]
     count: NDArray[np.float64]
+    inverse: NDArray[np.float64]
     old: NDArray[np.float64]
-    choice: NDArray[np.float64]
     hit: NDArray[np.int32]
     indicator: NDArray[np.int32]
+    first: NDArray[np.int64]
+    entry: NDArray[np.int32]
+    pull: NDArray[np.float64]
+    uniforms: NDArray[np.float64]
 
 
 # Communities drawn in by the neighbours of one node that are looked at in one update, at most.
@@ -116,12 +122,16 @@ def empty_rows(nodes: int, slots: int) -> Rows:
 def new_scratch(communities: int, slots: int, largest_degree: int) -> Scratch:
     """Work space for one worker: room for every community that the neighbours of one node can be in."""
     size = slots + max(min(communities, largest_degree * slots), MAX_CANDIDATES) + 2 * MAX_BIRTHS
-    real = [np.zeros(size) for _ in range(9)]
+    real = [np.zeros(size) for _ in range(10)]
+    entries = max(largest_degree * slots, 1)
     return Scratch(
         np.full(communities, -1, dtype=np.int32),
         np.zeros(size, dtype=np.int32),
         *real,
-        np.zeros(slots),
         np.zeros(slots, dtype=np.int32),
         np.zeros(max(largest_degree, 1), dtype=np.int32),
+        np.zeros(largest_degree + 1, dtype=np.int64),
+        np.zeros(entries, dtype=np.int32),
+        np.zeros(entries),
+        np.zeros((max(largest_degree, 1), 4)),
     )

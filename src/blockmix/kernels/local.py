@@ -34,7 +34,7 @@ from blockmix.kernels.layout import (
     Settings,
     Strengths,
 )
-from blockmix.kernels.philox import kernel, philox4x32, stream_word
+from blockmix.kernels.philox import inlined_kernel, kernel, philox4x32, stream_word
 from blockmix.kernels.special import expint_e1
 from blockmix.kernels.variates import levy_jump, poisson, uniform
 
@@ -44,23 +44,23 @@ TINY = 1e-12
 LEAST_DENOMINATOR = 1e-6
 
 
-@kernel
+@inlined_kernel
 def load_row(rows: Rows, a: int, scratch: Scratch) -> int:
     """Copy the node's slots to the local lists; returns how many there are."""
     slots = rows.words.shape[1] // 2
-    total = float(rows.total[a])
+    total = np.float64(rows.total[a])
     count = 0
     for j in range(slots):
         k = rows.words[a, 2 * j]
         if k < 0:
             break
-        pi = float(rows.weights[a, 2 * j + 1])
+        pi = np.float64(rows.weights[a, 2 * j + 1])
         add_local(k, pi * total, pi, count, scratch)
         count += 1
     return count
 
 
-@kernel
+@inlined_kernel
 def add_local(k: int, phi: float, pi: float, at: int, scratch: Scratch) -> None:
     """Append community k to the local lists."""
     scratch.place[k] = at
@@ -88,9 +88,12 @@ def read_links(
     if degree > settings.neighbors:
         reads = settings.neighbors
         weight = degree / reads
-        offset = uniform(key.low, key.high, np.uint32(a), key.sweep, stream_word(DRAW_NEIGHBORS, 0), np.uint32(0)) * weight
+        offset = (
+            uniform(key.low, key.high, np.uint32(a), key.sweep, stream_word(DRAW_NEIGHBORS, 0), np.uint32(0))
+            * weight
+        )
     background = strengths.value[-1]
-    pulled = prior.alpha / float(rows.total[a])
+    pulled = prior.alpha / np.float64(rows.total[a])
     slots = rows.words.shape[1] // 2
     own = count
     total = 0.0
@@ -102,7 +105,7 @@ def read_links(
             k = rows.words[b, 2 * j]
             if k < 0:
                 break
-            pi_b = float(rows.weights[b, 2 * j + 1])
+            pi_b = np.float64(rows.weights[b, 2 * j + 1])
             at = scratch.place[k]
             d = strengths.value[k] - background
             if at < 0 and settings.pull and pi_b > settings.cut and d > 0.0 and count < own + MAX_CANDIDATES:
@@ -118,14 +121,14 @@ def read_links(
         for j in range(used):
             at = scratch.hit[j]
             if at >= 0:
-                pi_b = float(rows.weights[b, 2 * j + 1])
+                pi_b = np.float64(rows.weights[b, 2 * j + 1])
                 scratch.gain[at] += scaled * pi_b
                 scratch.near[at] += weight * pi_b
                 scratch.near_squared[at] += weight * pi_b * pi_b
     return count, total
 
 
-@kernel
+@inlined_kernel
 def leave_out_hidden(a: int, network: Network, rows: Rows, scratch: Scratch) -> None:
     """Held-out partners are not non-neighbours either: count them with the neighbours that (S3) leaves out."""
     slots = rows.words.shape[1] // 2
@@ -137,7 +140,7 @@ def leave_out_hidden(a: int, network: Network, rows: Rows, scratch: Scratch) -> 
                 break
             at = scratch.place[k]
             if at >= 0:
-                pi_b = float(rows.weights[b, 2 * j + 1])
+                pi_b = np.float64(rows.weights[b, 2 * j + 1])
                 scratch.near[at] += pi_b
                 scratch.near_squared[at] += pi_b * pi_b
 
@@ -180,7 +183,9 @@ def is_non_link(a: int, b: int, network: Network) -> bool:
     """Whether a and b are two nodes seen not to be linked."""
     if a == b or stands_in(network.neighbors, network.offsets[a], network.offsets[a + 1], b):
         return False
-    return not stands_in(network.hidden_neighbors, network.hidden_offsets[a], network.hidden_offsets[a + 1], b)
+    return not stands_in(
+        network.hidden_neighbors, network.hidden_offsets[a], network.hidden_offsets[a + 1], b
+    )
 
 
 @kernel
@@ -211,7 +216,12 @@ def correct_non_links(
             b = a
             while not is_non_link(a, b, network):
                 word, _, _, _ = philox4x32(
-                    np.uint32(a), key.sweep, stream_word(DRAW_NON_LINKS, 0), np.uint32(attempt), key.low, key.high
+                    np.uint32(a),
+                    key.sweep,
+                    stream_word(DRAW_NON_LINKS, 0),
+                    np.uint32(attempt),
+                    key.low,
+                    key.high,
                 )
                 b = np.int64((np.uint64(word) * np.uint64(nodes)) >> np.uint64(32))
                 attempt += 1
@@ -230,7 +240,9 @@ def add_correction(b: int, weight: float, rows: Rows, strengths: Strengths, scra
             break
         at = scratch.place[k]
         if at >= 0:
-            shared += (strengths.value[k] - background) * scratch.pi[at] * float(rows.weights[b, 2 * j + 1])
+            shared += (
+                (strengths.value[k] - background) * scratch.pi[at] * np.float64(rows.weights[b, 2 * j + 1])
+            )
     error = 1.0 / max(1.0 - background - shared, LEAST_DENOMINATOR) - 1.0 / (1.0 - background)
     if error == 0.0:
         return
@@ -240,7 +252,7 @@ def add_correction(b: int, weight: float, rows: Rows, strengths: Strengths, scra
             break
         at = scratch.place[k]
         if at >= 0:
-            scratch.exposure[at] += weight * error * float(rows.weights[b, 2 * j + 1])
+            scratch.exposure[at] += weight * error * np.float64(rows.weights[b, 2 * j + 1])
 
 
 @kernel
@@ -278,7 +290,17 @@ def move(
             rate -= net / total
         phi = scratch.phi[at] if at < own else 0.0
         scratch.phi[at] = cir_step(
-            phi, shape, rate, settings.step, key.low, key.high, np.uint32(a), key.sweep, DRAW_JUMPS, DRAW_SIZE, at
+            phi,
+            shape,
+            rate,
+            settings.step,
+            key.low,
+            key.high,
+            np.uint32(a),
+            key.sweep,
+            DRAW_JUMPS,
+            DRAW_SIZE,
+            at,
         )
 
 
@@ -301,11 +323,15 @@ def give_birth(
     births = poisson(expected, low, high, c0, key.sweep, stream_word(DRAW_BIRTHS, 0), np.uint32(0))
     background = strengths.value[-1]
     for i in range(min(np.int64(births), MAX_BIRTHS)):
-        word, other, _, _ = philox4x32(c0, key.sweep, stream_word(DRAW_BIRTH_PLACE, i), np.uint32(0), low, high)
+        word, other, _, _ = philox4x32(
+            c0, key.sweep, stream_word(DRAW_BIRTH_PLACE, i), np.uint32(0), low, high
+        )
         k = np.int64((np.uint64(word) * np.uint64(communities)) >> np.uint64(32))
         if scratch.place[k] >= 0:
             continue
-        size = levy_jump(floor, low, high, c0, key.sweep, stream_word(DRAW_BIRTH_SIZE, i), np.uint32(0)) / scale
+        size = (
+            levy_jump(floor, low, high, c0, key.sweep, stream_word(DRAW_BIRTH_SIZE, i), np.uint32(0)) / scale
+        )
         loss = (strengths.value[k] - background) * members[k, MEMBERS] / (1.0 - background) - mean
         if loss > 0.0:
             survival = math.exp(-(cir_scale(1.0 + loss / total, settings.step) - scale) * size)
@@ -316,7 +342,7 @@ def give_birth(
     return count
 
 
-@kernel
+@inlined_kernel
 def keep_largest(count: int, slots: int, smallest: float, scratch: Scratch) -> tuple[int, float]:
     """(P3) Move what is kept to the front of the local lists; returns how many and the phi dropped.
 
@@ -353,7 +379,7 @@ def keep_largest(count: int, slots: int, smallest: float, scratch: Scratch) -> t
     return kept, dropped
 
 
-@kernel
+@inlined_kernel
 def gather_statistics(own: int, strengths: Strengths, scratch: Scratch, statistics: np.ndarray) -> float:
     """(S6) Add this node's half of the pairs inside each of its communities; returns its half of the links."""
     inside = 0.0
@@ -369,7 +395,7 @@ def gather_statistics(own: int, strengths: Strengths, scratch: Scratch, statisti
     return inside
 
 
-@kernel
+@inlined_kernel
 def write_row(kept: int, at: int, fresh: Rows, scratch: Scratch, statistics: np.ndarray) -> None:
     """Store the new memberships and add them to the sums over nodes."""
     total = 0.0
@@ -381,8 +407,8 @@ def write_row(kept: int, at: int, fresh: Rows, scratch: Scratch, statistics: np.
         k = scratch.community[j]
         fresh.words[at, 2 * j] = k
         fresh.weights[at, 2 * j + 1] = pi
-        statistics[k, MEMBERS] += np.int64(float(pi) * FIXED_POINT)
-        statistics[k, MEMBERS_SQUARED] += np.int64(float(pi) * float(pi) * FIXED_POINT)
+        statistics[k, MEMBERS] += np.int64(np.float64(pi) * FIXED_POINT)
+        statistics[k, MEMBERS_SQUARED] += np.int64(np.float64(pi) * np.float64(pi) * FIXED_POINT)
     if kept < fresh.words.shape[1] // 2:
         fresh.words[at, 2 * kept] = -1
 
@@ -393,7 +419,7 @@ def update_node(
     prior: Prior, settings: Settings, key: Key, scratch: Scratch, statistics: np.ndarray,
 ) -> tuple[float, float]:  # fmt: skip
     """Draw node a's memberships into row `at` of `fresh`; returns its links inside communities and the mass dropped."""
-    total = float(rows.total[a])
+    total = np.float64(rows.total[a])
     own = load_row(rows, a, scratch)
     count, background_gain = read_links(a, own, network, rows, strengths, prior, settings, key, scratch)
     leave_out_hidden(a, network, rows, scratch)
@@ -406,7 +432,7 @@ def update_node(
     count = give_birth(a, count, members, mean, total, strengths, prior, settings, key, scratch)
     kept, dropped = keep_largest(count, rows.words.shape[1] // 2, settings.smallest, scratch)
     write_row(kept, at, fresh, scratch, statistics)
-    return inside, dropped / (dropped + float(fresh.total[at]))
+    return inside, dropped / (dropped + np.float64(fresh.total[at]))
 
 
 @kernel
@@ -418,10 +444,22 @@ def update_range(
     """Update nodes first + i * stride for i in [begin, end): one worker's share of a batch."""
     for i in range(begin, end):
         inside, dropped = update_node(
-            first + i * stride, i, network, rows, fresh, members, strengths, prior, settings, key, scratch, statistics
+            first + i * stride,
+            i,
+            network,
+            rows,
+            fresh,
+            members,
+            strengths,
+            prior,
+            settings,
+            key,
+            scratch,
+            statistics,
         )
         sums[0] += np.int64(inside * FIXED_POINT)
         sums[1] += np.int64(dropped * FIXED_POINT)
+        sums[2] += np.int64(FIXED_POINT)
 
 
 @kernel

@@ -23,7 +23,7 @@ def pair_probability(a: int, b: int, rows: Rows, value: np.ndarray) -> float:
             if other < 0:
                 break
             if other == k:
-                shared = float(rows.weights[a, 2 * i + 1]) * float(rows.weights[b, 2 * j + 1])
+                shared = np.float64(rows.weights[a, 2 * i + 1]) * np.float64(rows.weights[b, 2 * j + 1])
                 probability += (value[k] - background) * shared
                 break
     return probability
@@ -31,7 +31,14 @@ def pair_probability(a: int, b: int, rows: Rows, value: np.ndarray) -> float:
 
 @kernel
 def add_pair_probabilities(
-    begin: int, end: int, pairs: np.ndarray, rows: Rows, value: np.ndarray, keep: float, weight: float, out: np.ndarray
+    begin: int,
+    end: int,
+    pairs: np.ndarray,
+    rows: Rows,
+    value: np.ndarray,
+    keep: float,
+    weight: float,
+    out: np.ndarray,
 ) -> None:
     """out = keep * out + weight * probability, for the pairs [begin, end)."""
     for i in range(begin, end):

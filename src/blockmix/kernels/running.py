@@ -41,7 +41,7 @@ def fade(a: int, samples: float, running: Running) -> None:
     for i in range(running.community.shape[1]):
         if running.community[a, i] < 0:
             break
-        mean = float(running.mean[a, i])
+        mean = np.float64(running.mean[a, i])
         running.mean[a, i] = mean - mean / samples
         running.deviation[a, i] += mean * (mean - mean / samples)
     running.lost[a] -= running.lost[a] / samples
@@ -56,7 +56,7 @@ def add_weight(a: int, k: int, pi: float, samples: float, running: Running) -> N
         known = running.community[a, i]
         if known == k or known < 0:
             # fade() moved the mean from m to m (1 - 1/T) and added m * m (1 - 1/T) to the deviation
-            faded = float(running.mean[a, i]) if known == k else 0.0
+            faded = np.float64(running.mean[a, i]) if known == k else 0.0
             old = faded * samples / (samples - 1.0) if samples > 1.0 else 0.0
             mean = faded + pi / samples
             running.deviation[a, i] += (pi - old) * (pi - mean) - old * faded
@@ -85,4 +85,4 @@ def add_sample(begin: int, end: int, samples: float, rows: Rows, running: Runnin
             k = rows.words[a, 2 * j]
             if k < 0:
                 break
-            add_weight(a, k, float(rows.weights[a, 2 * j + 1]), samples, running)
+            add_weight(a, k, np.float64(rows.weights[a, 2 * j + 1]), samples, running)

@@ -45,7 +45,17 @@ def update_strength(
         rate -= excess / total
     node = np.uint32(k)
     theta_1 = cir_step(
-        total * value, shape_1, rate, step, key.low, key.high, node, key.sweep, DRAW_STRENGTH_JUMPS, DRAW_STRENGTH_SIZE, 1
+        total * value,
+        shape_1,
+        rate,
+        step,
+        key.low,
+        key.high,
+        node,
+        key.sweep,
+        DRAW_STRENGTH_JUMPS,
+        DRAW_STRENGTH_SIZE,
+        1,
     )
     theta_0 = cir_step(
         total * (1.0 - value), shape_0, rate, step, key.low, key.high, node, key.sweep,
@@ -79,7 +89,9 @@ def merge_members(statistics: np.ndarray, sums: np.ndarray, members: np.ndarray)
 
 
 @kernel
-def collect_pairs(statistics: np.ndarray, value: np.ndarray, links: np.ndarray, non_links: np.ndarray) -> None:
+def collect_pairs(
+    statistics: np.ndarray, value: np.ndarray, links: np.ndarray, non_links: np.ndarray
+) -> None:
     """(S6) Expected links and non-links inside each community over a sweep; clears the statistics."""
     for k in range(len(links)):
         inside, exposure = 0, 0

@@ -31,10 +31,16 @@ class Model:
     background: float | None = None
 
     def __post_init__(self) -> None:
-        if isinstance(self.communities, bool) or int(self.communities) != self.communities or self.communities < 1:
+        if (
+            isinstance(self.communities, bool)
+            or int(self.communities) != self.communities
+            or self.communities < 1
+        ):
             raise InputError(f"communities must be a whole number of at least 1, not {self.communities!r}")
         if self.alpha is not None and not (math.isfinite(self.alpha) and self.alpha > 0):
-            raise InputError(f"alpha must be a positive number, not {self.alpha!r}; leave it out for the default")
+            raise InputError(
+                f"alpha must be a positive number, not {self.alpha!r}; leave it out for the default"
+            )
         if len(self.eta) != 2 or not all(math.isfinite(e) and e > 0 for e in self.eta):
             raise InputError(f"eta must be two positive numbers, not {self.eta!r}")
         if self.background is not None and not 0 < self.background < 1:

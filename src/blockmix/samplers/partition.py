@@ -76,7 +76,9 @@ def _coarsen(level: Level, parts: Parts, resolution: float, rng: np.random.Gener
         if not moves:
             return level, parts
         names, groups = np.unique(groups, return_inverse=True)
-        member = sp.csr_matrix((np.ones(len(groups)), (np.arange(len(groups)), groups)), shape=(len(groups), len(names)))
+        member = sp.csr_matrix(
+            (np.ones(len(groups)), (np.arange(len(groups)), groups)), shape=(len(groups), len(names))
+        )
         links = sp.csr_matrix(member.T @ level.links @ member)
         level = Level(links, np.bincount(groups, weights=level.sizes))
         parts = groups[parts]
@@ -86,7 +88,15 @@ def _move(level: Level, groups: Parts, resolution: float, rng: np.random.Generat
     m = level.links
     order = rng.permutation(len(groups))
     return int(
-        local_moves(m.indptr.astype(np.int64), m.indices.astype(np.int64), m.data, level.sizes, resolution, order, groups)
+        local_moves(
+            m.indptr.astype(np.int64),
+            m.indices.astype(np.int64),
+            m.data,
+            level.sizes,
+            resolution,
+            order,
+            groups,
+        )
     )
 
 

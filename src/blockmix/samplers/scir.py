@@ -1,16 +1,21 @@
-"""`scir`, the default sampler: sparse stochastic Cox-Ingersoll-Ross dynamics, sections 4 and 5 of docs/method.md."""
+"""`scir`, the default sampler: sparse memberships, updated node by node, sections 4 to 6 of docs/method.md.
+
+Two local moves share everything else. "indicators" (G1) to (G4) draws the community of every link; it has no step
+size and is the default. "cir" (S1) to (P3) is the diffusion with its exact Cox-Ingersoll-Ross transition, the form
+that takes a sample of neighbours and the unbiased correction for non-links.
+"""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from blockmix.graph.graph import Graph
 from blockmix.graph.split import HeldOut, hold_out
+from blockmix.kernels.indicators import redraw_range
 from blockmix.kernels.layout import (
     FIXED_POINT,
     STATISTICS,
@@ -23,29 +28,14 @@ from blockmix.kernels.layout import (
     empty_rows,
     new_scratch,
 )
-from blockmix.kernels.indicators import redraw_range
 from blockmix.kernels.local import commit_range, update_range
 from blockmix.kernels.philox import stream_key
 from blockmix.kernels.strength import collect_pairs, merge_members, update_strengths
 from blockmix.kernels.workers import Workers
 from blockmix.model import Model
+from blockmix.samplers.options import ScirOptions
 from blockmix.samplers.partition import find_parts
 from blockmix.samplers.starts import random_parts, start_rows, start_strengths
-
-
-@dataclass(frozen=True)
-class ScirOptions:
-    """What can be set on `scir`; the defaults hold on every network tried (docs/lab-notes.md)."""
-
-    slots: int = 16
-    neighbors: int = 16
-    non_links: int = 0
-    smallest: float = 1e-2
-    cut: float = 0.02
-    batches: int = 5
-    step: float = 0.5
-    start: str = "partition"
-    moves: str = "indicators"
 
 
 def warm_up_step(sweep: int) -> float:
@@ -65,9 +55,15 @@ class ScirState:
 
 @dataclass(frozen=True)
 class Info:
-    """What a sweep says of itself: share of phi dropped, background probability, links inside communities."""
+    """What a sweep says of itself.
+
+    `dropped` is the mean share of a node's phi that found no slot, `accepted` the share of nodes whose new
+    memberships passed the Metropolis-Hastings test (all of them where there is none), `background` the
+    background probability and `inside` the expected number of links inside communities.
+    """
 
     dropped: float
+    accepted: float
     background: float
     inside: float
 
@@ -76,7 +72,6 @@ class Scir:
     """The sampler bound to a network, a model and a pool of workers: `init` a chain, then `step` it."""
 
     name = "scir"
-    _compiled: ClassVar[bool] = False
 
     def __init__(self, data: HeldOut, model: Model, options: ScirOptions, workers: Workers) -> None:
         self.graph = graph = data.training
@@ -86,27 +81,28 @@ class Scir:
         self.non_links = graph.n_pairs - graph.n_edges - len(data.hidden_neighbors) // 2
         self.network = Network(graph.offsets, graph.neighbors, data.hidden_offsets, data.hidden_neighbors)
         self.prior = Prior(model.concentration, *model.eta, 1.0, 1.0)
+        self.update = redraw_range if options.local_move == "indicators" else update_range
         slots, pool = options.slots, workers.threads
         self.batches = min(options.batches, self.nodes)
         self.fresh = empty_rows(-(-self.nodes // self.batches), slots)
-        self.scratch = [new_scratch(self.communities, slots, int(graph.degrees.max(initial=0))) for _ in range(pool)]
+        self.scratch = [
+            new_scratch(self.communities, slots, int(graph.degrees.max(initial=0))) for _ in range(pool)
+        ]
         self.statistics = np.zeros((pool, self.communities, STATISTICS), dtype=np.int64)
-        self.worker_sums = np.zeros((pool, 2), dtype=np.int64)
+        self.worker_sums = np.zeros((pool, 3), dtype=np.int64)
         self.members = np.zeros((self.communities, 2))
         self.inside = np.zeros(self.communities + 1)
         self.inside_non_links = np.zeros(self.communities + 1)
 
     def compile(self) -> None:
         """Compile the kernels, or load them from the cache, by a few steps on a network of four nodes."""
-        if Scir._compiled:
-            return
         tiny = hold_out(Graph.from_edges([(0, 1), (1, 2), (2, 3), (3, 0)], nodes=range(6)), 0.3, seed=0)
         with Workers(1) as one:
-            sampler = Scir(tiny, Model(2), ScirOptions(non_links=1), one)
+            sampler = Scir(
+                tiny, Model(2), ScirOptions(moves=self.options.moves, non_links=self.options.non_links), one
+            )
             state = sampler.init(stream_key(np.uint64(0), 0))
             sampler.step(state, (0, 0), True)
-            sampler.step(state, (0, 0), False)
-        Scir._compiled = True
 
     def init(self, key: tuple[int, int]) -> ScirState:
         """A chain at its starting state."""
@@ -131,7 +127,7 @@ class Scir:
         """One sweep: every node once, in batches that read old rows and write new ones, then the strengths."""
         o = self.options
         step = warm_up_step(state.sweep) if warm_up else o.step
-        settings = Settings(float(step), o.neighbors, o.non_links, o.smallest, o.cut, warm_up)
+        settings = Settings(float(step), o.neighbors, o.non_links, float(o.smallest), float(o.cut), warm_up)
         word = Key(np.uint32(key[0]), np.uint32(key[1]), np.uint32(state.sweep))
         self.worker_sums[:] = 0
         for batch in range(self.batches):
@@ -139,15 +135,15 @@ class Scir:
         inside = int(self.worker_sums[:, 0].sum()) / FIXED_POINT
         self._update_strengths(state, inside, step, warm_up, word)
         state.sweep += 1
-        return Info(int(self.worker_sums[:, 1].sum()) / FIXED_POINT / self.nodes, float(state.strengths.value[-1]), inside)
+        dropped, accepted = self.worker_sums[:, 1:].sum(axis=0) / FIXED_POINT / self.nodes
+        return Info(float(dropped), float(accepted), float(state.strengths.value[-1]), inside)
 
     def _update_batch(self, first: int, state: ScirState, settings: Settings, key: Key) -> None:
         merge_members(self.statistics, state.sums, self.members)
         count = (self.nodes - first + self.batches - 1) // self.batches
 
         def update(worker: int, begin: int, end: int) -> None:
-            kernel = redraw_range if self.options.moves == "indicators" else update_range
-            kernel(
+            self.update(
                 begin, end, first, self.batches, self.network, state.rows, self.fresh, self.members, state.strengths,
                 self.prior, settings, key, self.scratch[worker], self.statistics[worker], self.worker_sums[worker],
             )  # fmt: skip

@@ -18,7 +18,9 @@ def random_parts(graph: Graph, communities: int, rng: np.random.Generator) -> ND
     return rng.integers(0, communities, graph.n_nodes)
 
 
-def start_rows(graph: Graph, parts: NDArray[np.int64], model: Model, slots: int, rng: np.random.Generator) -> Rows:
+def start_rows(
+    graph: Graph, parts: NDArray[np.int64], model: Model, slots: int, rng: np.random.Generator
+) -> Rows:
     """Memberships that begin mostly in the node's part and a little in another community."""
     rows = empty_rows(graph.n_nodes, slots)
     k = model.communities

@@ -46,7 +46,12 @@ def local_drift(a: int, phi: Matrix, adjacency: Matrix, observed: Mask, g: Globa
     total s_a has the prior Gamma(K alpha + degree(a), 1).
     """
     pi = phi / phi.sum(axis=1, keepdims=True)
-    return g.alpha + link_count(a, pi, adjacency, observed, g) + non_link_exact(a, pi, adjacency, observed, g) - phi[a]
+    return (
+        g.alpha
+        + link_count(a, pi, adjacency, observed, g)
+        + non_link_exact(a, pi, adjacency, observed, g)
+        - phi[a]
+    )
 
 
 def link_count(a: int, pi: Matrix, adjacency: Matrix, observed: Mask, g: Globals) -> Vector:

@@ -1,0 +1,62 @@
+"""The settings of `scir`, checked where they come in."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from blockmix.errors import InputError
+
+MOST_SLOTS = 255
+
+
+@dataclass(frozen=True)
+class ScirOptions:
+    """What can be set on `scir`; the defaults hold on every network tried (docs/lab-notes.md).
+
+    Arguments:
+        slots: communities a node can be in at once, L.
+        moves: "indicators", "cir", or "auto": "cir" where `non_links` asks for the correction, else "indicators".
+        batches: batches a sweep; nodes of one batch read the same state.
+        smallest: a phi below this is dropped and may be born again; in units of links.
+        cut: a neighbour's community is looked at where its weight is above this.
+        start: "partition" or "random".
+        neighbors, non_links, step: of "cir" alone: neighbours read at most, non-links sampled for the unbiased
+            correction (0: closed form), and the step h once samples count.
+    """
+
+    slots: int = 16
+    moves: str = "auto"
+    batches: int = 5
+    smallest: float = 0.02
+    cut: float = 0.01
+    start: str = "partition"
+    neighbors: int = 16
+    non_links: int = 0
+    step: float = 0.5
+
+    def __post_init__(self) -> None:
+        for name, least, most in (
+            ("slots", 1, MOST_SLOTS), ("batches", 1, 10**6), ("neighbors", 1, 10**9), ("non_links", 0, 10**9)
+        ):  # fmt: skip
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+                raise InputError(f"{name} must be a whole number from {least} to {most}, not {value!r}")
+        for name in ("smallest", "step"):
+            value = getattr(self, name)
+            if not isinstance(value, float | int) or not (0 < value < math.inf):
+                raise InputError(f"{name} must be a positive number, not {value!r}")
+        if not isinstance(self.cut, float | int) or not 0 <= self.cut < 1:
+            raise InputError(f"cut must lie between 0 and 1, not {self.cut!r}")
+        for name, known in (("moves", ("auto", "indicators", "cir")), ("start", ("partition", "random"))):
+            if getattr(self, name) not in known:
+                raise InputError(f"{name} must be one of {', '.join(known)}, not {getattr(self, name)!r}")
+        if self.non_links and self.moves == "indicators":
+            raise InputError('non_links belongs to moves="cir": leave out moves, or non_links')
+
+    @property
+    def local_move(self) -> str:
+        """The local move in use."""
+        if self.moves == "auto":
+            return "cir" if self.non_links else "indicators"
+        return self.moves
