@@ -101,8 +101,9 @@ def add_names(axes: Axes, graph: bm.Graph, place: NDArray[np.float64], radius: N
     corners = np.hstack((place - 0.8 * radius[:, None], place + 0.8 * radius[:, None])).reshape(-1, 2)
     taken = axes.transData.transform(corners).reshape(-1, 4)
     for rank, a in enumerate(np.argsort(-graph.degrees, kind="stable")):
-        best, best_cost = None, np.inf
-        for x, y in ((0, -1), (0, 1), (1, 0), (-1, 0)):
+        offers = []
+        # A name above its pie is easily taken for that of the pie above it: the last choice.
+        for x, y in ((0, -1), (1, 0), (-1, 0), (0, 1)):
             text = axes.text(
                 *(place[a] + np.array([x, y]) * (radius[a] + 0.006)),
                 graph.labels[int(a)],
@@ -113,15 +114,13 @@ def add_names(axes: Axes, graph: bm.Graph, place: NDArray[np.float64], radius: N
                 path_effects=halo,
             )
             box = text.get_window_extent().extents
-            shared = np.minimum(box[2:], taken[:, 2:]) - np.maximum(box[:2], taken[:, :2])
-            # A name above its pie is easily taken for that of the pie above it.
-            cost = float(np.prod(np.maximum(shared, 0.0), axis=1).sum()) + 300.0 * (y > 0)
             text.set_visible(False)
-            if cost < best_cost:
-                best, best_cost, best_box = text, cost, box
-        if best is not None and (best_cost <= 300.0 or rank < MAIN_CHARACTERS):
-            best.set_visible(True)
-            taken = np.vstack((taken, best_box))
+            shared = np.minimum(box[2:], taken[:, 2:]) - np.maximum(box[:2], taken[:, :2])
+            offers.append((float(np.prod(np.maximum(shared, 0.0), axis=1).sum()), text, box))
+        overlap, text, box = min(offers, key=lambda offer: offer[0])
+        if overlap == 0 or rank < MAIN_CHARACTERS:
+            text.set_visible(True)
+            taken = np.vstack((taken, box))
 
 
 def add_legend(axes: Axes, post: bm.Posterior, colours: list[str]) -> None:

@@ -185,10 +185,13 @@ def cited_equations(text, sections):
     cited = re.findall(rf"\(([{LETTERS}]\d+)\)", text)
     for first, last in re.findall(rf"\(([{LETTERS}]\d+)\)\s+to\s+\(([{LETTERS}]\d+)\)", text):
         cited += expanded(first, last, order)
-    for numbers in re.findall(r"[Ss]ections? (\d+(?:(?:, | and )\d+)*) of docs/method.md", text):
-        for number in re.findall(r"\d+", numbers):
-            assert int(number) in sections, f"docs/method.md has no section {number}"
-            cited += sections[int(number)]
+    for words in re.findall(r"[Ss]ections? (\d+(?:(?:, | and | to )\d+)*) of docs/method.md", text):
+        named = [int(number) for number in re.findall(r"\d+", words)]
+        if " to " in words:
+            named = list(range(named[0], named[-1] + 1))
+        for number in named:
+            assert number in sections, f"docs/method.md has no section {number}"
+            cited += sections[number]
     return set(cited)
 
 

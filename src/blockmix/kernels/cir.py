@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from blockmix.kernels.philox import kernel, stream_word
+from blockmix.kernels.philox import Word, kernel, stream_word
 from blockmix.kernels.variates import gamma, poisson
 
 
@@ -22,10 +22,10 @@ def cir_step(
     shape: float,
     rate: float,
     step: float,
-    k0: int,
-    k1: int,
-    c0: int,
-    c1: int,
+    k0: Word,
+    k1: Word,
+    c0: Word,
+    c1: Word,
     jumps: int,
     size: int,
     slot: int,

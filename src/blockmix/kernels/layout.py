@@ -97,7 +97,7 @@ class Scratch(NamedTuple):
     near_squared: NDArray[np.float64]
     exposure: NDArray[np.float64]
     tilt: NDArray[np.float64]
-    count: NDArray[np.float64]
+    count: NDArray[np.float64]  # type: ignore[assignment]  # tuple.count, which nobody calls
     inverse: NDArray[np.float64]
     old: NDArray[np.float64]
     hit: NDArray[np.int32]
@@ -122,16 +122,24 @@ def empty_rows(nodes: int, slots: int) -> Rows:
 def new_scratch(communities: int, slots: int, largest_degree: int) -> Scratch:
     """Work space for one worker: room for every community that the neighbours of one node can be in."""
     size = slots + max(min(communities, largest_degree * slots), MAX_CANDIDATES) + 2 * MAX_BIRTHS
-    real = [np.zeros(size) for _ in range(10)]
     entries = max(largest_degree * slots, 1)
     return Scratch(
-        np.full(communities, -1, dtype=np.int32),
-        np.zeros(size, dtype=np.int32),
-        *real,
-        np.zeros(slots, dtype=np.int32),
-        np.zeros(max(largest_degree, 1), dtype=np.int32),
-        np.zeros(largest_degree + 1, dtype=np.int64),
-        np.zeros(entries, dtype=np.int32),
-        np.zeros(entries),
-        np.zeros((max(largest_degree, 1), 4)),
+        place=np.full(communities, -1, dtype=np.int32),
+        community=np.zeros(size, dtype=np.int32),
+        phi=np.zeros(size),
+        pi=np.zeros(size),
+        gain=np.zeros(size),
+        near=np.zeros(size),
+        near_squared=np.zeros(size),
+        exposure=np.zeros(size),
+        tilt=np.zeros(size),
+        count=np.zeros(size),
+        inverse=np.zeros(size),
+        old=np.zeros(size),
+        hit=np.zeros(slots, dtype=np.int32),
+        indicator=np.zeros(max(largest_degree, 1), dtype=np.int32),
+        first=np.zeros(largest_degree + 1, dtype=np.int64),
+        entry=np.zeros(entries, dtype=np.int32),
+        pull=np.zeros(entries),
+        uniforms=np.zeros((max(largest_degree, 1), 4)),
     )

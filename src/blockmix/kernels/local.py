@@ -36,7 +36,7 @@ from blockmix.kernels.layout import (
 )
 from blockmix.kernels.philox import inlined_kernel, kernel, philox4x32, stream_word
 from blockmix.kernels.special import expint_e1
-from blockmix.kernels.variates import levy_jump, poisson, uniform
+from blockmix.kernels.variates import levy_jump, poisson, uniform, uniform32
 
 # A community can hold links only, so that its exposure to non-links is a difference of nearly equal sums.
 TINY = 1e-12
@@ -72,33 +72,45 @@ def add_local(k: int, phi: float, pi: float, at: int, scratch: Scratch) -> None:
     scratch.near_squared[at] = 0.0
 
 
+@inlined_kernel
+def systematic_sample(
+    a: int, degree: int, settings: Settings, key: Key
+) -> tuple[int, float, float]:
+    """How many of the node's neighbours are read, with what weight c_1, and the random offset of the first.
+
+    At most n_1 are read. Of a longer list every (degree/n_1)-th is taken from the offset on, so that each
+    neighbour is read with the same probability n_1/degree and c_1 = degree/n_1.
+    """
+    if degree <= settings.neighbors:
+        return degree, 1.0, 0.0
+    weight = degree / settings.neighbors
+    word = stream_word(DRAW_NEIGHBORS, 0)
+    u = uniform(key.low, key.high, np.uint32(a), key.sweep, word, np.uint32(0))
+    return settings.neighbors, weight, u * weight
+
+
+@inlined_kernel
+def sampled_place(i: int, offset: float, weight: float, degree: int) -> int:
+    """Where the i-th neighbour of a systematic sample stands in the list of all."""
+    return min(int(offset + i * weight), degree - 1)
+
+
 @kernel
 def read_links(
     a: int, count: int, network: Network, rows: Rows, strengths: Strengths, prior: Prior, settings: Settings,
     key: Key, scratch: Scratch,
 ) -> tuple[int, float]:  # fmt: skip
-    """(S4) Gather W and, per community, sum c1 pi_bk/Z_b; returns the number of communities and W.
-
-    At most n_1 neighbours are read. Of a longer list a systematic sample is taken: one random offset, then
-    every (degree/n_1)-th, so that each neighbour is read with the same probability and c1 = degree/n_1.
-    """
+    """(S4) Gather W and, per community, sum c1 pi_bk/Z_b; returns the number of communities and W."""
     begin = network.offsets[a]
     degree = network.offsets[a + 1] - begin
-    reads, weight, offset = degree, 1.0, 0.0
-    if degree > settings.neighbors:
-        reads = settings.neighbors
-        weight = degree / reads
-        offset = (
-            uniform(key.low, key.high, np.uint32(a), key.sweep, stream_word(DRAW_NEIGHBORS, 0), np.uint32(0))
-            * weight
-        )
+    reads, weight, offset = systematic_sample(a, degree, settings, key)
     background = strengths.value[-1]
     pulled = prior.alpha / np.float64(rows.total[a])
     slots = rows.words.shape[1] // 2
     own = count
     total = 0.0
     for i in range(reads):
-        b = network.neighbors[begin + min(np.int64(offset + i * weight), degree - 1)]
+        b = network.neighbors[begin + sampled_place(i, offset, weight, degree)]
         z = background
         used = 0
         for j in range(slots):
@@ -223,7 +235,7 @@ def correct_non_links(
                     key.low,
                     key.high,
                 )
-                b = np.int64((np.uint64(word) * np.uint64(nodes)) >> np.uint64(32))
+                b = int(np.int64((np.uint64(word) * np.uint64(nodes)) >> np.uint64(32)))
                 attempt += 1
         add_correction(b, weight, rows, strengths, scratch)
 
@@ -266,28 +278,34 @@ def mean_exposure(own: int, strengths: Strengths, scratch: Scratch) -> float:
     return mean
 
 
+@inlined_kernel
+def split_drift(
+    at: int, background_gain: float, mean: float, total: float, strengths: Strengths, prior: Prior, scratch: Scratch
+) -> tuple[float, float]:
+    """(S2) The drift of a local community as A_k - b_k phi_k; returns A_k and b_k.
+
+    Non-links add pi_k (X - x_k): where that is positive it goes to A, where it is negative to b.
+    """
+    d = strengths.value[scratch.community[at]] - strengths.value[-1]
+    pi = scratch.pi[at]
+    shape = prior.alpha + pi * (background_gain + d * scratch.gain[at])
+    rate = 1.0
+    net = mean - d * scratch.exposure[at]
+    if net > 0.0:
+        shape += pi * net
+    else:
+        rate -= net / total
+    return shape, rate
+
+
 @kernel
 def move(
     a: int, count: int, own: int, background_gain: float, mean: float, total: float, strengths: Strengths,
     prior: Prior, settings: Settings, key: Key, scratch: Scratch,
 ) -> None:  # fmt: skip
-    """(S2) Replace every local phi by a draw from its CIR transition.
-
-    The drift is A_k - b_k phi_k. Non-links add pi_k (X - x_k): where that is positive it goes to A, where
-    it is negative to b.
-    """
-    background = strengths.value[-1]
+    """(S2) Replace every local phi by a draw from its CIR transition."""
     for at in range(count):
-        k = scratch.community[at]
-        d = strengths.value[k] - background
-        pi = scratch.pi[at]
-        shape = prior.alpha + pi * (background_gain + d * scratch.gain[at])
-        rate = 1.0
-        net = mean - d * scratch.exposure[at]
-        if net > 0.0:
-            shape += pi * net
-        else:
-            rate -= net / total
+        shape, rate = split_drift(at, background_gain, mean, total, strengths, prior, scratch)
         phi = scratch.phi[at] if at < own else 0.0
         scratch.phi[at] = cir_step(
             phi,
@@ -313,8 +331,11 @@ def give_birth(
 
     Births are proposed over all communities as if no non-link spoke against them, rate one, then thinned:
     those in the local lists are no births, and a community more exposed to non-links than the node's own
-    has a larger c_k, so that a birth of this size survives with probability e^(-(c_k - c) size). Exact.
+    has a larger c_k, so that a birth of this size survives with probability e^(-(c_k - c) size). Exact but
+    for the neighbours in k, which c_k counts among the non-links; c_k depends on them by a share of h. Two
+    that fall on one community add up, as the jumps of a Gamma process do.
     """
+    known = count
     communities = len(members)
     scale = cir_scale(1.0, settings.step)
     floor = settings.smallest * scale
@@ -322,12 +343,13 @@ def give_birth(
     expected = communities * prior.alpha * expint_e1(floor)
     births = poisson(expected, low, high, c0, key.sweep, stream_word(DRAW_BIRTHS, 0), np.uint32(0))
     background = strengths.value[-1]
-    for i in range(min(np.int64(births), MAX_BIRTHS)):
+    for i in range(min(int(births), MAX_BIRTHS)):
         word, other, _, _ = philox4x32(
             c0, key.sweep, stream_word(DRAW_BIRTH_PLACE, i), np.uint32(0), low, high
         )
-        k = np.int64((np.uint64(word) * np.uint64(communities)) >> np.uint64(32))
-        if scratch.place[k] >= 0:
+        k = int(np.int64((np.uint64(word) * np.uint64(communities)) >> np.uint64(32)))
+        at = scratch.place[k]
+        if 0 <= at < known:
             continue
         size = (
             levy_jump(floor, low, high, c0, key.sweep, stream_word(DRAW_BIRTH_SIZE, i), np.uint32(0)) / scale
@@ -335,10 +357,13 @@ def give_birth(
         loss = (strengths.value[k] - background) * members[k, MEMBERS] / (1.0 - background) - mean
         if loss > 0.0:
             survival = math.exp(-(cir_scale(1.0 + loss / total, settings.step) - scale) * size)
-            if (float(other) + 0.5) * 2.0**-32 > survival:
+            if uniform32(other) > survival:
                 continue
-        add_local(k, size, 0.0, count, scratch)
-        count += 1
+        if at < 0:
+            add_local(k, 0.0, 0.0, count, scratch)
+            at = count
+            count += 1
+        scratch.phi[at] += size
     return count
 
 

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from blockmix.errors import InputError
 
 MOST_SLOTS = 255
+# The dense form is the faster one up to here: benchmarks/forms.py.
+MOST_DENSE = 6
 
 
 @dataclass(frozen=True)
@@ -16,24 +18,27 @@ class ScirOptions:
 
     Arguments:
         slots: communities a node can be in at once, L.
-        moves: "indicators", "cir", or "auto": "cir" where `non_links` asks for the correction, else "indicators".
+        moves: "indicators", "cir", or "auto": "cir" where `non_links` or `form="dense"` asks for it, else "indicators".
         batches: batches a sweep; nodes of one batch read the same state.
         smallest: a phi below this is dropped and may be born again; in units of links.
         cut: a neighbour's community is looked at where its weight is above this.
         start: "partition" or "random".
         neighbors, non_links, step: of "cir" alone: neighbours read at most, non-links sampled for the unbiased
-            correction (0: closed form), and the step h once samples count.
+            correction (0: closed form), and the step h once samples count. The strengths move with this h, too.
+        form: of "cir" alone: "sparse" rows of `slots` communities, "dense" rows of all of them, with nothing cut
+            off, or "auto": dense where that is faster. The law is the same.
     """
 
     slots: int = 16
     moves: str = "auto"
     batches: int = 5
-    smallest: float = 0.02
-    cut: float = 0.01
+    smallest: float = 0.005
+    cut: float = 0.0
     start: str = "partition"
     neighbors: int = 16
     non_links: int = 0
     step: float = 0.5
+    form: str = "auto"
 
     def __post_init__(self) -> None:
         for name, least, most in (
@@ -48,15 +53,27 @@ class ScirOptions:
                 raise InputError(f"{name} must be a positive number, not {value!r}")
         if not isinstance(self.cut, float | int) or not 0 <= self.cut < 1:
             raise InputError(f"cut must lie between 0 and 1, not {self.cut!r}")
-        for name, known in (("moves", ("auto", "indicators", "cir")), ("start", ("partition", "random"))):
+        for name, known in (
+            ("moves", ("auto", "indicators", "cir")),
+            ("start", ("partition", "random")),
+            ("form", ("auto", "sparse", "dense")),
+        ):
             if getattr(self, name) not in known:
                 raise InputError(f"{name} must be one of {', '.join(known)}, not {getattr(self, name)!r}")
         if self.non_links and self.moves == "indicators":
             raise InputError('non_links belongs to moves="cir": leave out moves, or non_links')
+        if self.form == "dense" and self.moves == "indicators":
+            raise InputError('form="dense" belongs to moves="cir": leave out moves, or form')
 
     @property
     def local_move(self) -> str:
         """The local move in use."""
         if self.moves == "auto":
-            return "cir" if self.non_links else "indicators"
+            return "cir" if self.non_links or self.form == "dense" else "indicators"
         return self.moves
+
+    def is_dense(self, communities: int) -> bool:
+        """Whether rows hold all communities."""
+        if self.form == "auto":
+            return self.local_move == "cir" and communities <= MOST_DENSE
+        return self.form == "dense"

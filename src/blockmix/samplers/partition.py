@@ -80,7 +80,7 @@ def _coarsen(level: Level, parts: Parts, resolution: float, rng: np.random.Gener
             (np.ones(len(groups)), (np.arange(len(groups)), groups)), shape=(len(groups), len(names))
         )
         links = sp.csr_matrix(member.T @ level.links @ member)
-        level = Level(links, np.bincount(groups, weights=level.sizes))
+        level = Level(links, np.bincount(groups, weights=level.sizes).astype(np.float64))
         parts = groups[parts]
 
 

@@ -2,12 +2,14 @@
 
 Two local moves share everything else. "indicators" (G1) to (G4) draws the community of every link; it has no step
 size and is the default. "cir" (S1) to (P3) is the diffusion with its exact Cox-Ingersoll-Ross transition, the form
-that takes a sample of neighbours and the unbiased correction for non-links.
+that takes a sample of neighbours and the unbiased correction for non-links; for few communities it runs on dense
+rows.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +17,7 @@ from numpy.typing import NDArray
 
 from blockmix.graph.graph import Graph
 from blockmix.graph.split import HeldOut, hold_out
+from blockmix.kernels.dense import update_dense_range
 from blockmix.kernels.indicators import redraw_range
 from blockmix.kernels.layout import (
     FIXED_POINT,
@@ -35,7 +38,7 @@ from blockmix.kernels.workers import Workers
 from blockmix.model import Model
 from blockmix.samplers.options import ScirOptions
 from blockmix.samplers.partition import find_parts
-from blockmix.samplers.starts import random_parts, start_rows, start_strengths
+from blockmix.samplers.starts import dense_rows, random_parts, start_rows, start_strengths
 
 
 def warm_up_step(sweep: int) -> float:
@@ -81,8 +84,10 @@ class Scir:
         self.non_links = graph.n_pairs - graph.n_edges - len(data.hidden_neighbors) // 2
         self.network = Network(graph.offsets, graph.neighbors, data.hidden_offsets, data.hidden_neighbors)
         self.prior = Prior(model.concentration, *model.eta, 1.0, 1.0)
-        self.update = redraw_range if options.local_move == "indicators" else update_range
-        slots, pool = options.slots, workers.threads
+        self.dense = options.is_dense(self.communities)
+        self.update = self._local_update()
+        self.slots = slots = self.communities if self.dense else options.slots
+        pool = workers.threads
         self.batches = min(options.batches, self.nodes)
         self.fresh = empty_rows(-(-self.nodes // self.batches), slots)
         self.scratch = [
@@ -94,14 +99,21 @@ class Scir:
         self.inside = np.zeros(self.communities + 1)
         self.inside_non_links = np.zeros(self.communities + 1)
 
+    def _local_update(self) -> Callable[..., None]:
+        """The kernel that updates a range of nodes."""
+        if self.options.local_move == "indicators":
+            return redraw_range
+        return update_dense_range if self.dense else update_range
+
     def compile(self) -> None:
         """Compile the kernels, or load them from the cache, by a few steps on a network of four nodes."""
         tiny = hold_out(Graph.from_edges([(0, 1), (1, 2), (2, 3), (3, 0)], nodes=range(6)), 0.3, seed=0)
         with Workers(1) as one:
-            sampler = Scir(
-                tiny, Model(2), ScirOptions(moves=self.options.moves, non_links=self.options.non_links), one
-            )
-            state = sampler.init(stream_key(np.uint64(0), 0))
+            form = "dense" if self.dense else "sparse"
+            small = ScirOptions(moves=self.options.moves, non_links=self.options.non_links, form=form)
+            sampler = Scir(tiny, Model(2), small, one)
+            low, high = stream_key(np.uint64(0), 0)
+            state = sampler.init((int(low), int(high)))
             sampler.step(state, (0, 0), True)
 
     def init(self, key: tuple[int, int]) -> ScirState:
@@ -112,6 +124,8 @@ class Scir:
         else:
             parts = find_parts(self.graph, self.communities, rng)
         rows = start_rows(self.graph, parts, self.model, self.options.slots, rng)
+        if self.dense:
+            rows = dense_rows(rows, self.communities)
         return self.start_at(rows, start_strengths(self.graph, parts, self.model))
 
     def start_at(self, start: Rows, strengths: Strengths) -> ScirState:

@@ -9,7 +9,7 @@ from blockmix.graph.graph import Graph
 from blockmix.kernels.layout import Rows, Strengths, empty_rows
 from blockmix.model import Model
 
-# Share of a node's membership that begins in its part; the rest is somewhere at random, to be moved from there.
+# Share of a node's membership that begins in its part; the rest is somewhere at random, to move from there.
 HOME_SHARE = 0.8
 
 
@@ -33,8 +33,20 @@ def start_rows(
     return rows
 
 
+def dense_rows(rows: Rows, communities: int) -> Rows:
+    """The same memberships with a slot for every community, in order: the rows of the dense form."""
+    dense = empty_rows(len(rows.total), communities)
+    dense.words[:, ::2] = np.arange(communities)
+    dense.weights[:, 1::2] = 0.0
+    ids = rows.words[:, ::2]
+    nodes, slots = np.nonzero(np.cumprod(ids >= 0, axis=1))
+    dense.weights[nodes, 2 * ids[nodes, slots] + 1] = rows.weights[nodes, 2 * slots + 1]
+    dense.total[:] = rows.total
+    return dense
+
+
 def start_strengths(graph: Graph, parts: NDArray[np.int64], model: Model) -> Strengths:
-    """Strengths at the density of links inside each part, the background at that of the links between parts."""
+    """Strengths at the density of links inside each part, the background at that between parts."""
     k = model.communities
     ends = graph.edges()
     inside = parts[ends[:, 0]] == parts[ends[:, 1]]

@@ -1,0 +1,234 @@
+"""The link indicators: drawn from (M2), redrawn from the law with memberships integrated out, and tested exactly.
+
+False alarms: p-values are compared with 1e-3 over their number, so the file alarms for one seed in 1000. Seeds
+are fixed.
+"""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy import stats
+from scipy.special import gammaln
+
+from blockmix.kernels import indicators, local
+from blockmix.kernels.layout import STATISTICS, empty_rows, new_scratch
+from blockmix.model.reference.likelihood import indicator_posterior, pair_likelihood
+from blockmix.model.reference.scir import links_of, non_links_of, pair_counts
+
+SEEDS = range(3)
+SINGLE_PRECISION = 1e-6
+DRAWS = 6000
+SMALLEST_P = 1e-3 / 20
+
+
+def prepare(case, a, sweep=0):
+    """The steps of `redraw_node` up to the tilts; returns own, count, degree, mass and the typical exposure."""
+    case.key = case.key._replace(sweep=np.uint32(sweep))
+    degree = int(case.network.offsets[a + 1] - case.network.offsets[a])
+    mass = degree + len(case.members) * case.prior.alpha
+    s = case.scratch
+    own = local.load_row(case.rows, a, s)
+    indicators.draw_uniforms(a, degree, case.key, s.uniforms)
+    count = indicators.draw_links(a, own, case.network, case.rows, case.strengths, 0.0, s)
+    local.leave_out_hidden(a, case.network, case.rows, s)
+    typical = indicators.set_tilts(count, own, degree, mass, case.members, case.strengths, s)
+    return own, count, degree, mass, typical
+
+
+def forget(case, count):
+    case.scratch.place[case.scratch.community[:count]] = -1
+
+
+def p_of_counts(found, expected):
+    """Chi-square with rare cells put together."""
+    rare = expected < 5
+    if rare.any():
+        found = np.append(found[~rare], found[rare].sum())
+        expected = np.append(expected[~rare], expected[rare].sum())
+    if expected[-1] == 0:
+        assert found[-1] == 0
+        found, expected = found[:-1], expected[:-1]
+    return stats.chisquare(found, expected).pvalue if len(found) > 1 else 1.0
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_indicators_given_memberships_follow_the_posterior_of_a_link(kernel_case, seed):
+    """(G1) against (M2), link by link."""
+    case = kernel_case(seed, communities=3, slots=3, below=False)
+    a = int(np.argmax(np.diff(case.network.offsets)))
+    degree = int(np.diff(case.network.offsets)[a])
+    found = np.zeros((degree, 3))
+    for sweep in range(DRAWS):
+        _, count, *_ = prepare(case, a, sweep)
+        found[np.arange(degree), case.scratch.community[case.scratch.indicator[:degree]]] += 1
+        forget(case, count)
+    for row, b in zip(found, links_of(a, case.adjacency, case.observed), strict=True):
+        law = indicator_posterior(1, case.pi[a], case.pi[b], case.g.beta, case.g.delta)
+        law = np.where(law < 1e-12, 0.0, law)
+        assert p_of_counts(row, DRAWS * law / law.sum()) > SMALLEST_P / degree
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_links_inside_communities_are_counted_as_in_the_reference(kernel_case, seed):
+    """(S6) from the same pass; non-links by their resummed form elsewhere."""
+    case = kernel_case(seed, below=False)
+    statistics = np.zeros((6, STATISTICS), dtype=np.int64)
+    inside = 0.0
+    for a in range(12):
+        own, count, *_ = prepare(case, a)
+        indicators.set_exposure(own, case.members, case.strengths, case.scratch)
+        inside += local.gather_statistics(own, case.strengths, case.scratch, statistics)
+        forget(case, count)
+    expected = pair_counts(case.pi, case.adjacency, case.observed, case.g).links
+    np.testing.assert_allclose(statistics[:, 2] / 2**30, expected, atol=SINGLE_PRECISION)
+    assert inside == pytest.approx(expected.sum(), abs=SINGLE_PRECISION)
+
+
+def collapsed_law(case, a, tilt, states):
+    """prod_k Gamma(alpha + n_k) lambda_k^-(alpha + n_k) prod_links (delta + d_z pi_bz), normalised over states."""
+    neighbors = links_of(a, case.adjacency, case.observed)
+    alpha, d = case.prior.alpha, case.g.beta - case.g.delta
+    log = np.empty(len(states))
+    for i, state in enumerate(states):
+        n = np.bincount(state, minlength=3)
+        log[i] = np.sum(gammaln(alpha + n) - (alpha + n) * np.log(tilt))
+        log[i] += sum(
+            np.log(case.g.delta + d[k] * case.pi[b, k]) for k, b in zip(state, neighbors, strict=True)
+        )
+    law = np.exp(log - log.max())
+    return law / law.sum()
+
+
+@pytest.mark.parametrize(("seed", "alpha"), [(0, 0.2), (1, 0.2), (2, 0.05)])
+def test_a_pass_of_redraws_leaves_the_collapsed_law_as_it_is(kernel_case, seed, alpha):
+    """(G3), all 27 indicators of a node with three links: start in the law, make one pass, be in the law.
+
+    A pass that took the tilts for one would be seen: its law is told apart by the same test.
+    """
+    case = kernel_case(seed, nodes=14, communities=3, slots=3, below=False, alpha=alpha, link=0.25)
+    a = int(np.flatnonzero(np.diff(case.network.offsets) == 3)[0])
+    states = list(product(range(3), repeat=3))
+    rng = np.random.default_rng(seed)
+    s = case.scratch
+    found, law, wrong = np.zeros(27), None, None
+    for sweep in range(DRAWS):
+        _, count, degree, mass, typical = prepare(case, a, sweep)
+        if law is None:
+            tilt = np.empty(3)
+            for k in range(3):
+                at = s.place[k]
+                tilt[k] = (
+                    s.tilt[at] if at >= 0 else indicators.tilt_of(k, typical, mass, case.members, case.strengths)
+                )
+            assert np.ptp(tilt) > 0.05
+            law = collapsed_law(case, a, tilt, states)
+            wrong = collapsed_law(case, a, np.ones(3), states)
+        state = states[rng.choice(27, p=law)]
+        for k in range(3):
+            if s.place[k] < 0:
+                local.add_local(k, 0.0, 0.0, count, s)
+                s.tilt[count] = tilt[k]
+                count += 1
+        s.indicator[:3] = s.place[list(state)]
+        count = indicators.draw_links_again(
+            a, degree, count, typical, mass, case.members, case.strengths, case.prior, case.key, s
+        )
+        k = s.community[s.indicator[:3]]
+        found[9 * k[0] + 3 * k[1] + k[2]] += 1
+        forget(case, count)
+    assert p_of_counts(found, DRAWS * law) > SMALLEST_P
+    assert p_of_counts(found, DRAWS * wrong) < SMALLEST_P
+
+
+def test_communities_of_nobody_near_are_drawn_from_the_bulk_with_their_tilt(kernel_case):
+    """A link in a community that neither node is in: the prior's weight alpha/lambda_k delta each, by rejection."""
+    case = kernel_case(0, nodes=14, communities=9, slots=3, most=2, below=False, alpha=0.5, link=0.25)
+    a = int(np.flatnonzero(np.diff(case.network.offsets) == 1)[0])
+    case.strengths.value[-1] = case.g.delta
+    b = int(links_of(a, case.adjacency, case.observed)[0])
+    found, law = np.zeros(9), np.zeros(9)
+    for sweep in range(DRAWS):
+        _, count, degree, mass, typical = prepare(case, a, sweep)
+        s = case.scratch
+        if sweep == 0:
+            for k in range(9):
+                at = s.place[k]
+                tilt = s.tilt[at] if at >= 0 else None
+                if tilt is None:
+                    tilt = indicators.tilt_of(k, typical, mass, case.members, case.strengths)
+                law[k] = 0.5 / tilt * (case.g.delta + (case.g.beta[k] - case.g.delta) * case.pi[b, k])
+        count = indicators.draw_links_again(
+            a, degree, count, typical, mass, case.members, case.strengths, case.prior, case.key, s
+        )
+        found[s.community[s.indicator[0]]] += 1
+        forget(case, count)
+    outside = (case.pi[a] == 0) & (case.pi[b] == 0)
+    assert found[outside].sum() > 100
+    assert p_of_counts(found, DRAWS * law / law.sum()) > SMALLEST_P
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_residual_is_exact_for_hard_clusters(kernel_case, seed):
+    """(G4) log prod_nonlinks Z + A log(sum lambda pi), up to a constant: differences between two memberships."""
+    case = kernel_case(seed, communities=3, slots=3, below=False, hide=0.2)
+    a = 4
+    rng = np.random.default_rng(seed)
+    mine = case.pi[a].copy()
+    case.pi[:] = np.eye(3)[rng.integers(0, 3, 12)]
+    case.pi[a] = mine = np.array([0.5, 0.25, 0.25])
+    case.rows = _rows(case.pi, case.total)
+    case.members = np.stack([case.pi.sum(axis=0), (case.pi**2).sum(axis=0)], axis=1)
+    own, count, _, mass, typical = prepare(case, a)
+    assert own == count == 3
+    s = case.scratch
+    new = np.array([0.1, 0.2, 0.7])
+    s.phi[:3] = 5.0 * new[s.community[:3]]
+    arguments = (mass, case.members, case.strengths, s)
+    found = indicators.log_residual(count, own, 5.0, True, *arguments) - indicators.log_residual(
+        count, own, 5.0, False, *arguments
+    )
+    tilt = s.tilt[s.place[np.arange(3)]]
+
+    def exact(pi):
+        others = non_links_of(a, case.adjacency, case.observed)
+        product_of_z = [pair_likelihood(0, pi, case.pi[b], case.g.beta, case.g.delta) for b in others]
+        return np.sum(np.log(product_of_z)) + mass * np.log(tilt @ pi)
+
+    assert found == pytest.approx(exact(new) - exact(mine), abs=SINGLE_PRECISION)
+    assert abs(found) > 0.01
+
+
+def _rows(pi, total):
+    rows = empty_rows(*pi.shape)
+    for a, row in enumerate(pi):
+        used = np.flatnonzero(row)
+        rows.words[a, : 2 * len(used) : 2] = used
+        rows.weights[a, 1 : 2 * len(used) : 2] = row[used]
+    rows.total[:] = total
+    return rows
+
+
+def redraw(case, scratch, communities, slots):
+    nodes = len(case.pi)
+    fresh = empty_rows(nodes, slots)
+    statistics, sums = np.zeros((communities, STATISTICS), dtype=np.int64), np.zeros(3, dtype=np.int64)
+    indicators.redraw_range(
+        0, nodes, 0, 1, case.network, case.rows, fresh, case.members, case.strengths, case.prior, case.settings,
+        case.key, scratch, statistics, sums,
+    )  # fmt: skip
+    return fresh, statistics, sums
+
+
+@pytest.mark.parametrize("slots", [1, 3, 6])
+def test_an_update_reads_nothing_it_has_not_written(kernel_case, poisoned, slots):
+    case = kernel_case(1, slots=slots, most=min(slots, 3))
+    results = []
+    for scratch in (new_scratch(6, slots, 12), poisoned(new_scratch(6, slots, 12))):
+        fresh, statistics, sums = redraw(case, scratch, 6, slots)
+        assert (scratch.place == -1).all()
+        weights = np.where(np.cumprod(fresh.words[:, ::2] >= 0, axis=1), fresh.weights[:, 1::2], 0.0)
+        np.testing.assert_allclose(weights.sum(axis=1), 1.0, atol=SINGLE_PRECISION)
+        results.append((fresh.words, fresh.total, statistics, sums))
+    for first, second in zip(*results, strict=True):
+        np.testing.assert_array_equal(first, second)

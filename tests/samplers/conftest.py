@@ -1,0 +1,115 @@
+"""Exact posteriors of tiny networks by quadrature, and many independent copies of them for a sampler to run on."""
+
+from itertools import product
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from scipy.special import roots_jacobi
+
+from blockmix.graph.graph import Graph
+from blockmix.graph.split import HeldOut
+from blockmix.kernels.layout import Strengths, empty_rows
+from blockmix.kernels.strength import collect_pairs, merge_members
+from blockmix.kernels.workers import Workers
+from blockmix.model import Model
+from blockmix.model.reference.likelihood import pair_likelihood
+from blockmix.samplers.options import ScirOptions
+from blockmix.samplers.scir import Scir
+
+
+def posterior_moments(edges, nodes, alpha, beta, delta):
+    """E[pi_a1] and E[pi_a1^2] for every node, K = 2, strengths fixed.
+
+    Gauss-Jacobi quadrature over every pi_a1 with the Dirichlet density as weight. The likelihood is a polynomial
+    of degree N - 1 in each, so that N + 2 points are exact.
+    """
+    points, weights = roots_jacobi(nodes + 2, alpha - 1.0, alpha - 1.0)
+    points, weights = (points + 1.0) / 2.0, weights / weights.sum()
+    links = {tuple(sorted(edge)) for edge in edges}
+    total, first, second = 0.0, np.zeros(nodes), np.zeros(nodes)
+    for index in product(range(len(points)), repeat=nodes):
+        x = points[list(index)]
+        pi = np.stack([x, 1.0 - x], axis=1)
+        mass = np.prod(weights[list(index)])
+        for a in range(nodes):
+            for b in range(a + 1, nodes):
+                mass *= pair_likelihood(int((a, b) in links), pi[a], pi[b], np.asarray(beta), delta)
+        total += mass
+        first += mass * x
+        second += mass * x * x
+    return first / total, second / total
+
+
+def copies_of(edges, nodes, copies):
+    """Disjoint copies of a network with every pair between two of them held out, so that they are independent.
+
+    Node a of copy c has number c * nodes + a: with as many batches as nodes a copy's nodes move one by one.
+    """
+    shift = nodes * np.arange(copies)[:, None, None]
+    graph = Graph.from_edges((np.array(edges)[None] + shift).reshape(-1, 2), nodes=np.arange(nodes * copies))
+    size = nodes * copies
+    own = np.arange(size) // nodes
+    hidden = np.argwhere(own[:, None] != own[None, :])
+    offsets = np.arange(size + 1, dtype=np.int64) * (size - nodes)
+    return HeldOut(
+        graph, np.empty((0, 2), dtype=np.int64), np.empty(0, dtype=bool), "none", 0.0, graph.density, 0,
+        offsets, hidden[:, 1].astype(graph.neighbors.dtype),
+    )  # fmt: skip
+
+
+class FixedStrengths(Scir):
+    """The sampler with the strengths held where they are."""
+
+    def _update_strengths(self, state, inside, step, adapt, key):
+        merge_members(self.statistics, state.sums, self.members)
+        collect_pairs(self.statistics, state.strengths.value, self.inside[:-1], self.inside_non_links[:-1])
+
+
+def even_rows(nodes, communities, slots, total):
+    """Every node equally in every community."""
+    rows = empty_rows(nodes, slots)
+    rows.words[:, : 2 * communities : 2] = np.arange(communities)
+    rows.weights[:, 1 : 2 * communities : 2] = 1.0 / communities
+    rows.total[:] = total
+    return rows
+
+
+def first_memberships(rows):
+    """pi_a1 of every node, wherever community 0 stands in its row."""
+    ids, weights = rows.words[:, ::2], rows.weights[:, 1::2]
+    used = np.cumprod(ids >= 0, axis=1).astype(bool)
+    return np.where(used & (ids == 0), weights, 0.0).sum(axis=1).astype(np.float64)
+
+
+def sampled_moments(edges, nodes, alpha, beta, delta, options, sweeps, copies, seed=1, burn_in=200):
+    """Means over time of pi_a1 and pi_a1^2 in every copy: two arrays of (copies, nodes)."""
+    data = copies_of(edges, nodes, copies)
+    with Workers(1) as workers:
+        model = Model(len(beta), alpha=alpha, background=delta)
+        sampler = FixedStrengths(data, model, ScirOptions(batches=nodes, **options), workers)
+        value = np.append(beta, delta)
+        total = data.training.degrees + len(beta) * alpha
+        rows = even_rows(nodes * copies, len(beta), sampler.slots, total)
+        state = sampler.start_at(rows, Strengths(value, np.ones_like(value), np.ones_like(value)))
+        first, second = np.zeros(nodes * copies), np.zeros(nodes * copies)
+        for sweep in range(burn_in + sweeps):
+            sampler.step(state, (seed, 2), False)
+            if sweep >= burn_in:
+                x = first_memberships(state.rows)
+                first += x
+                second += x * x
+    return first.reshape(copies, nodes) / sweeps, second.reshape(copies, nodes) / sweeps
+
+
+@pytest.fixture(scope="session")
+def tiny():
+    """The helpers above, for tests to call."""
+    return SimpleNamespace(
+        posterior_moments=posterior_moments,
+        copies_of=copies_of,
+        sampled_moments=sampled_moments,
+        even_rows=even_rows,
+        first_memberships=first_memberships,
+        FixedStrengths=FixedStrengths,
+    )
