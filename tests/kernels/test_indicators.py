@@ -30,7 +30,7 @@ def prepare(case, a, sweep=0):
     s = case.scratch
     own = local.load_row(case.rows, a, s)
     indicators.draw_uniforms(a, degree, case.key, s.uniforms)
-    count = indicators.draw_links(a, own, case.network, case.rows, case.strengths, 0.0, s)
+    count = indicators.draw_links(a, own, case.network, case.rows, case.strengths, 0.0, case.key, s)
     local.leave_out_hidden(a, case.network, case.rows, s)
     typical = indicators.set_tilts(count, own, degree, mass, case.members, case.strengths, s)
     return own, count, degree, mass, typical
@@ -52,10 +52,11 @@ def p_of_counts(found, expected):
     return stats.chisquare(found, expected).pvalue if len(found) > 1 else 1.0
 
 
+@pytest.mark.parametrize("below", [False, True])
 @pytest.mark.parametrize("seed", SEEDS)
-def test_indicators_given_memberships_follow_the_posterior_of_a_link(kernel_case, seed):
-    """(G1) against (M2), link by link."""
-    case = kernel_case(seed, communities=3, slots=3, below=False)
+def test_indicators_given_memberships_follow_the_posterior_of_a_link(kernel_case, seed, below):
+    """(G1) against (M2), link by link, also where a strength lies below the background."""
+    case = kernel_case(seed, communities=3, slots=3, below=below)
     a = int(np.argmax(np.diff(case.network.offsets)))
     degree = int(np.diff(case.network.offsets)[a])
     found = np.zeros((degree, 3))
@@ -71,8 +72,8 @@ def test_indicators_given_memberships_follow_the_posterior_of_a_link(kernel_case
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_links_inside_communities_are_counted_as_in_the_reference(kernel_case, seed):
-    """(S6) from the same pass; non-links by their resummed form elsewhere."""
-    case = kernel_case(seed, below=False)
+    """(S6) from the same pass, with strengths on both sides of the background."""
+    case = kernel_case(seed)
     statistics = np.zeros((6, STATISTICS), dtype=np.int64)
     inside = 0.0
     for a in range(12):
@@ -100,13 +101,13 @@ def collapsed_law(case, a, tilt, states):
     return law / law.sum()
 
 
-@pytest.mark.parametrize(("seed", "alpha"), [(0, 0.2), (1, 0.2), (2, 0.05)])
-def test_a_pass_of_redraws_leaves_the_collapsed_law_as_it_is(kernel_case, seed, alpha):
+@pytest.mark.parametrize(("seed", "alpha", "below"), [(0, 0.2, False), (1, 0.2, False), (2, 0.05, False), (0, 0.2, True)])
+def test_a_pass_of_redraws_leaves_the_collapsed_law_as_it_is(kernel_case, seed, alpha, below):
     """(G3), all 27 indicators of a node with three links: start in the law, make one pass, be in the law.
 
     A pass that took the tilts for one would be seen: its law is told apart by the same test.
     """
-    case = kernel_case(seed, nodes=14, communities=3, slots=3, below=False, alpha=alpha, link=0.25)
+    case = kernel_case(seed, nodes=14, communities=3, slots=3, below=below, alpha=alpha, link=0.25)
     a = int(np.flatnonzero(np.diff(case.network.offsets) == 3)[0])
     states = list(product(range(3), repeat=3))
     rng = np.random.default_rng(seed)

@@ -17,6 +17,7 @@ from blockmix.kernels.layout import (
     LINKS_INSIDE,
     MEMBERS,
     STATISTICS,
+    Network,
     Prior,
     Strengths,
     empty_rows,
@@ -232,10 +233,36 @@ def birth_case(communities, alpha, strength, members):
     )
 
 
+def lonely(nodes):
+    """A network without links, nobody in any community."""
+    none, empty = np.zeros(nodes + 1, dtype=np.int64), np.zeros(0, dtype=np.int32)
+    return Network(none, empty, none, empty), empty_rows(nodes, 2)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_birth_survives_as_its_exposure_to_non_links_says(kernel_case, seed):
+    """The shortcut that looks neighbours up only where it must gives the answer of looking them up always."""
+    case = kernel_case(seed, most=2, nodes=15)
+    decisions = []
+    for a, k, u, size, mean in np.random.default_rng(seed).random((400, 5)):
+        a, k, size, mean, step = int(15 * a), int(6 * k), 9 * size, mean, case.settings.step
+        rest = case.pi[reference.non_links_of(a, case.adjacency, case.observed), k].sum() + case.pi[a, k]
+        loss = (case.g.beta[k] - case.g.delta) * rest / (1 - case.g.delta) - mean
+        larger = cir_scale(1 + max(loss, 0.0) / case.total[a], step) - cir_scale(1.0, step)
+        found = local.birth_survives(
+            a, k, size, u, mean, case.total[a], case.network, case.rows, case.members, case.strengths,
+            case.settings, case.key,
+        )  # fmt: skip
+        assert found == (u <= np.exp(-larger * size))
+        decisions.append(found)
+    assert 0.1 < np.mean(decisions) < 0.95
+
+
 @pytest.mark.parametrize("loss", [False, True])
 def test_births_have_the_number_and_the_sizes_of_a_gamma_process(kernel_case, loss):
     """(P2): Poisson(K alpha E1(eps c)) of them with density e^(-cx)/x above eps, c larger where non-links object."""
     case = kernel_case(0)
+    alone = lonely(4000)
     communities, alpha, step, smallest, total = 4000, 0.0005, 0.5, 0.01, 3.0
     members, strengths, prior, scratch = birth_case(communities, alpha, 0.5 if loss else 0.05, 20.0)
     settings = case.settings._replace(step=step, smallest=smallest)
@@ -244,7 +271,7 @@ def test_births_have_the_number_and_the_sizes_of_a_gamma_process(kernel_case, lo
     numbers, sizes = [], []
     for a in range(4000):
         count = local.give_birth(
-            a, 0, members, 0.0, total, strengths, prior, settings, case.key, scratch
+            a, 0, *alone, members, 0.0, total, strengths, prior, settings, case.key, scratch
         )
         numbers.append(count)
         sizes.extend(scratch.phi[:count])
@@ -262,12 +289,14 @@ def test_births_have_the_number_and_the_sizes_of_a_gamma_process(kernel_case, lo
 
 def test_births_on_one_community_add_up_to_its_gamma_draw(kernel_case):
     """With no smallest size to speak of, the jumps of one community are a Gamma(alpha)/c variable."""
-    case = kernel_case(0)
+    case, alone = kernel_case(0), lonely(4000)
     members, strengths, prior, scratch = birth_case(1, 0.7, 0.05, 0.0)
     settings = case.settings._replace(step=0.5, smallest=1e-9)
     sizes = np.zeros(4000)
     for a in range(len(sizes)):
-        count = local.give_birth(a, 0, members, 0.0, 3.0, strengths, prior, settings, case.key, scratch)
+        count = local.give_birth(
+            a, 0, *alone, members, 0.0, 3.0, strengths, prior, settings, case.key, scratch
+        )
         sizes[a] = scratch.phi[0] if count else 0.0
         scratch.place[0] = -1
     p = stats.kstest(sizes, stats.gamma(0.7, scale=1 / cir_scale(1.0, 0.5)).cdf).pvalue
@@ -275,11 +304,13 @@ def test_births_on_one_community_add_up_to_its_gamma_draw(kernel_case):
 
 
 def test_births_do_not_fall_on_communities_the_node_is_in(kernel_case):
-    case = kernel_case(0)
+    case, alone = kernel_case(0), lonely(50)
     members, strengths, prior, scratch = birth_case(2, 3.0, 0.05, 0.0)
     for a in range(50):
         local.add_local(1, 2.5, 0.5, 0, scratch)
-        count = local.give_birth(a, 1, members, 0.0, 3.0, strengths, prior, case.settings, case.key, scratch)
+        count = local.give_birth(
+            a, 1, *alone, members, 0.0, 3.0, strengths, prior, case.settings, case.key, scratch
+        )
         assert scratch.phi[0] == 2.5
         assert list(scratch.community[1:count]) in ([], [0])
         scratch.place[:] = -1

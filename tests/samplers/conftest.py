@@ -18,13 +18,19 @@ from blockmix.samplers.options import ScirOptions
 from blockmix.samplers.scir import Scir
 
 
-def posterior_moments(edges, nodes, alpha, beta, delta):
+def resummed_non_link(pi_a, pi_b, beta, delta):
+    """(G4) A non-link as the indicators count it: a factor for every community instead of their sum."""
+    return (1.0 - delta) * np.prod(1.0 - (beta - delta) * pi_a * pi_b / (1.0 - delta))
+
+
+def posterior_moments(edges, nodes, alpha, beta, delta, resummed=False):
     """E[pi_a1] and E[pi_a1^2] for every node, K = 2, strengths fixed.
 
     Gauss-Jacobi quadrature over every pi_a1 with the Dirichlet density as weight. The likelihood is a polynomial
-    of degree N - 1 in each, so that N + 2 points are exact.
+    of degree N - 1 in each, or 2 (N - 1) where non-links are resummed, so that 2 N points are exact.
     """
-    points, weights = roots_jacobi(nodes + 2, alpha - 1.0, alpha - 1.0)
+    beta = np.asarray(beta)
+    points, weights = roots_jacobi(2 * nodes, alpha - 1.0, alpha - 1.0)
     points, weights = (points + 1.0) / 2.0, weights / weights.sum()
     links = {tuple(sorted(edge)) for edge in edges}
     total, first, second = 0.0, np.zeros(nodes), np.zeros(nodes)
@@ -34,7 +40,11 @@ def posterior_moments(edges, nodes, alpha, beta, delta):
         mass = np.prod(weights[list(index)])
         for a in range(nodes):
             for b in range(a + 1, nodes):
-                mass *= pair_likelihood(int((a, b) in links), pi[a], pi[b], np.asarray(beta), delta)
+                link = (a, b) in links
+                if resummed and not link:
+                    mass *= resummed_non_link(pi[a], pi[b], beta, delta)
+                else:
+                    mass *= pair_likelihood(int(link), pi[a], pi[b], beta, delta)
         total += mass
         first += mass * x
         second += mass * x * x

@@ -21,6 +21,8 @@ from blockmix.samplers.scir import Scir
 
 # Held out where the user does not say: this share of the links, but not more of them than that.
 DEFAULT_HELD_OUT, MOST_HELD_OUT_LINKS = 0.05, 25_000
+# Networks of so many links are small: several chains are run by default, each on a thread of its own.
+SMALL_NETWORK, CHAINS_OF_A_SMALL_NETWORK = 50_000, 4
 # Networks with fewer links are too small to spare any: nothing is held out unless asked for.
 SMALLEST_HELD_OUT = 40
 
@@ -31,7 +33,7 @@ def fit(
     *,
     sampler: str = "scir",
     seed: int = 0,
-    chains: int = 1,
+    chains: int | None = None,
     sweeps: int | None = None,
     time_limit: float | None = None,
     warm_up: int | None = None,
@@ -53,7 +55,8 @@ def fit(
         communities: how many communities to allow, K. Those that are not needed stay empty.
         sampler: which algorithm, by name.
         seed: the same seed gives the same result, bit for bit, on any number of threads.
-        chains: independent chains to run side by side.
+        chains: independent chains, pooled in the end. By default 4 on networks of up to 50,000 links, where
+            different starts find different solutions and there is time for all of them, else 1.
         sweeps: stop after this many updates of every node, warm-up included.
         time_limit: stop after this many seconds of sampling. Without `sweeps` and `time_limit` the run ends
             when the score on the held-out pairs has settled.
@@ -80,6 +83,8 @@ def fit(
     check_sampler(sampler)
     if device != "cpu":
         raise InputError(f"device must be 'cpu', not {device!r}")
+    if chains is None:
+        chains = CHAINS_OF_A_SMALL_NETWORK if graph.n_edges <= SMALL_NETWORK else 1
     chains, seed = whole_number("chains", chains, 1), _seed(seed)
     if graph.n_edges == 0:
         raise InputError("the network has no links: there is nothing to learn from")
@@ -91,13 +96,23 @@ def fit(
     began = time.perf_counter()
     try:
         with Workers(threads) as workers:
-            bound = Scir(data, model, settings, workers)
-            result = Run(bound, data, plan, seed, chains, display, callback).execute()
+            samplers = _samplers(chains, data, model, settings, workers)
+            result = Run(samplers, workers, data, plan, seed, display, callback).execute()
     finally:
         display.close()
     return build_posterior(
         graph, data, model, settings, result, seed, time.perf_counter() - began, workers.threads
     )
+
+
+def _samplers(
+    chains: int, data: HeldOut, model: Model, settings: ScirOptions, workers: Workers
+) -> list[Scir]:
+    """One sampler for each chain on a small network, where chains side by side waste no time on waiting for each
+    other; on a large one a single sampler that gives all threads to one chain after the other."""
+    if chains > 1 and data.training.n_edges <= SMALL_NETWORK:
+        return [Scir(data, model, settings, Workers(1)) for _ in range(chains)]
+    return [Scir(data, model, settings, workers)] * chains
 
 
 def choose_held_out(graph: Graph, held_out: float | HeldOut | None, kind: str, seed: int) -> HeldOut:

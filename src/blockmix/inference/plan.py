@@ -13,7 +13,7 @@ from blockmix.errors import InputError
 # Share of the sweeps or the time that goes to warm-up, where the user does not say.
 WARM_UP_SHARE = 0.4
 # Without limits: warm-up and sampling each last at least this many sweeps and at most that many.
-FEWEST_SWEEPS, MOST_SWEEPS = 60, 3000
+FEWEST_SWEEPS, MOST_SWEEPS = 120, 3000
 # A score has settled when its best value improved by less than this share over the last third of the phase.
 SETTLED = 0.002
 # Without limits and without held-out pairs there is no score to watch.

@@ -17,6 +17,7 @@ from blockmix.kernels.layout import (
     DRAW_BIRTH_PLACE,
     DRAW_BIRTH_SIZE,
     DRAW_BIRTHS,
+    DRAW_KEEP,
     DRAW_LINK,
     DRAW_RETRY,
     DRAW_SIZE,
@@ -34,7 +35,6 @@ from blockmix.kernels.layout import (
     Strengths,
 )
 from blockmix.kernels.local import (
-    TINY,
     add_local,
     gather_statistics,
     keep_largest,
@@ -69,7 +69,14 @@ def draw_uniforms(a: int, degree: int, key: Key, uniforms: np.ndarray) -> None:
 
 @inlined_kernel
 def draw_links(
-    a: int, own: int, network: Network, rows: Rows, strengths: Strengths, cut: float, scratch: Scratch
+    a: int,
+    own: int,
+    network: Network,
+    rows: Rows,
+    strengths: Strengths,
+    cut: float,
+    key: Key,
+    scratch: Scratch,
 ) -> int:
     """(G1) Draw every z_ab given pi_a, (M2), and gather the neighbours' communities; returns their number.
 
@@ -80,7 +87,8 @@ def draw_links(
     place, community, pi, near, near_squared = (
         scratch.place, scratch.community, scratch.pi, scratch.near, scratch.near_squared,
     )  # fmt: skip
-    entry, pull, first, gain = scratch.entry, scratch.pull, scratch.first, scratch.gain
+    entry, pull, heard, first, gain = scratch.entry, scratch.pull, scratch.heard, scratch.first, scratch.gain
+    first[0] = 0
     words, weights, value = rows.words, rows.weights, strengths.value
     background = value[-1]
     slots = words.shape[1] // 2
@@ -89,8 +97,7 @@ def draw_links(
     end = 0
     for i in range(network.offsets[a + 1] - begin):
         b = network.neighbors[begin + i]
-        first[i] = end
-        shared = 0.0
+        shared, positive = 0.0, 0.0
         for j in range(slots):
             k = words[b, 2 * j]
             if k < 0:
@@ -105,38 +112,70 @@ def draw_links(
                 community[at] = k
                 pi[at], gain[at], near[at], near_squared[at] = 0.0, 0.0, 0.0, 0.0
                 count += 1
-            # a strength below the background counts as the background: see docs/method.md, (G1)
-            d = max(value[k] - background, 0.0)
-            shared += d * pi[at] * pi_b
+            weight = (value[k] - background) * pi_b
+            shared += weight * pi[at]
+            positive += max(weight, 0.0) * pi[at]
             near[at] += pi_b
             near_squared[at] += pi_b * pi_b
             entry[end] = at
-            pull[end] = d * pi_b
+            pull[end] = weight
+            heard[end] = pi_b
             end += 1
+        first[i + 1] = end
         share = 1.0 / (shared + background)
-        u = scratch.uniforms[i, 0] * (shared + background)
-        chosen = -1
         for e in range(first[i], end):
-            at = entry[e]
-            if at < own:
-                weight = pull[e] * pi[at]
-                if chosen < 0:
-                    u -= weight
-                    if u < 0.0:
-                        chosen = at
-                # d pi_a pi_b/Z counts links beyond the background's share; beta pi_a pi_b/Z needs that too
-                gain[at] += share * pull[e] / max(value[community[at]] - background, TINY)
-        if chosen < 0:
-            chosen = 0
-            v = scratch.uniforms[i, 1]
-            for at in range(own):
-                chosen = at
-                v -= pi[at]
-                if v < 0.0:
-                    break
-        scratch.indicator[i] = chosen
-    first[network.offsets[a + 1] - begin] = end
+            gain[entry[e]] += share * heard[e]
+        scratch.indicator[i] = draw_given_row(a, i, own, positive, background, key, scratch)
     return count
+
+
+@inlined_kernel
+def draw_given_row(
+    a: int, i: int, own: int, positive: float, background: float, key: Key, scratch: Scratch
+) -> int:
+    """One z_ab given pi_a: the place of the community in the local lists."""
+    entry, pull, pi, first = scratch.entry, scratch.pull, scratch.pi, scratch.first
+    u = scratch.uniforms[i, 0] * (positive + background)
+    v = scratch.uniforms[i, 1]
+    chosen = 0
+    for attempt in range(1, MOST_ATTEMPTS):
+        if u < positive:
+            for e in range(first[i], first[i + 1]):
+                if pull[e] > 0.0:
+                    u -= pull[e] * pi[entry[e]]
+                    if u < 0.0:
+                        chosen = int(entry[e])
+                        break
+            break
+        for at in range(own):
+            chosen = at
+            v -= pi[at]
+            if v < 0.0:
+                break
+        if is_kept(a, i, chosen, attempt, background, key, scratch):
+            break
+        w0, w1, _, _ = philox4x32(
+            np.uint32(a), key.sweep, stream_word(DRAW_LINK, attempt), np.uint32(i), key.low, key.high
+        )
+        u, v = uniform32(w0) * (positive + background), uniform32(w1)
+    return chosen
+
+
+@inlined_kernel
+def is_kept(a: int, i: int, chosen: int, attempt: int, background: float, key: Key, scratch: Scratch) -> bool:
+    """Thin the background's part of the mixture where a strength is below it: d_k pi_bk is then negative.
+
+    The mixture holds k with delta instead of delta + d_k pi_bk, so it is kept with their ratio.
+    """
+    for e in range(scratch.first[i], scratch.first[i + 1]):
+        if scratch.entry[e] == chosen:
+            if scratch.pull[e] >= 0.0:
+                return True
+            _, _, w2, _ = philox4x32(
+                np.uint32(a), key.sweep, stream_word(DRAW_KEEP, attempt), np.uint32(i), key.low, key.high
+            )
+            return uniform32(w2) < 1.0 + scratch.pull[e] / background
+    return True
 
 
 @inlined_kernel
@@ -210,18 +249,20 @@ def draw_links_again(
         known -= inverse[old]
         shared = 0.0
         for e in range(first[i], first[i + 1]):
-            shared += (counts[entry[e]] + alpha) * inverse[entry[e]] * pull[e]
+            shared += (counts[entry[e]] + alpha) * inverse[entry[e]] * max(pull[e], 0.0)
         everything = shared + background * (known + bulk)
         u, v = uniforms[i, 2] * everything, uniforms[i, 3] * (known + bulk)
         chosen = -1
         for attempt in range(1, MOST_ATTEMPTS):
             if u < shared:
                 for e in range(first[i], first[i + 1]):
-                    chosen = entry[e]
-                    u -= (counts[chosen] + alpha) * inverse[chosen] * pull[e]
-                    if u < 0.0:
-                        break
-            elif v < known:
+                    if pull[e] > 0.0:
+                        chosen = int(entry[e])
+                        u -= (counts[chosen] + alpha) * inverse[chosen] * pull[e]
+                        if u < 0.0:
+                            break
+                break
+            if v < known:
                 for at in range(count):
                     if counts[at] > 0.0:
                         chosen = at
@@ -232,10 +273,16 @@ def draw_links_again(
                 chosen, count = draw_from_bulk(
                     a, i, attempt, count, typical, mass, members, strengths, key, scratch
                 )
-            if chosen >= 0:
+            if chosen >= 0 and is_kept(a, i, chosen, attempt + MOST_ATTEMPTS, background, key, scratch):
                 break
+            chosen = -1
             w0, w1, _, _ = philox4x32(
-                np.uint32(a), key.sweep, stream_word(DRAW_LINK, attempt), np.uint32(i), key.low, key.high
+                np.uint32(a),
+                key.sweep,
+                stream_word(DRAW_LINK, attempt + MOST_ATTEMPTS),
+                np.uint32(i),
+                key.low,
+                key.high,
             )
             u, v = uniform32(w0) * everything, uniform32(w1) * (known + bulk)
         if chosen < 0:
@@ -381,7 +428,7 @@ def redraw_node(
     mass = degree + len(members) * prior.alpha
     own = load_row(rows, a, scratch)
     draw_uniforms(a, degree, key, scratch.uniforms)
-    count = draw_links(a, own, network, rows, strengths, settings.cut, scratch)
+    count = draw_links(a, own, network, rows, strengths, settings.cut, key, scratch)
     leave_out_hidden(a, network, rows, scratch)
     set_exposure(own, members, strengths, scratch)
     inside = gather_statistics(own, strengths, scratch, statistics)

@@ -28,7 +28,7 @@ STATISTICS = 4
 DRAW_JUMPS, DRAW_SIZE, DRAW_NEIGHBORS, DRAW_BIRTHS, DRAW_BIRTH_SIZE, DRAW_BIRTH_PLACE, DRAW_NON_LINKS = range(
     1, 8
 )
-DRAW_STRENGTH_JUMPS, DRAW_STRENGTH_SIZE, DRAW_LINK, DRAW_RETRY, DRAW_TEST = range(8, 13)
+DRAW_STRENGTH_JUMPS, DRAW_STRENGTH_SIZE, DRAW_LINK, DRAW_RETRY, DRAW_TEST, DRAW_KEEP = range(8, 14)
 
 
 class Network(NamedTuple):
@@ -105,6 +105,7 @@ class Scratch(NamedTuple):
     first: NDArray[np.int64]
     entry: NDArray[np.int32]
     pull: NDArray[np.float64]
+    heard: NDArray[np.float64]
     uniforms: NDArray[np.float64]
 
 
@@ -141,5 +142,6 @@ def new_scratch(communities: int, slots: int, largest_degree: int) -> Scratch:
         first=np.zeros(largest_degree + 1, dtype=np.int64),
         entry=np.zeros(entries, dtype=np.int32),
         pull=np.zeros(entries),
+        heard=np.zeros(entries),
         uniforms=np.zeros((max(largest_degree, 1), 4)),
     )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 
 # Below this many nodes a batch is done sooner than a second thread has woken up.
 WORTH_A_THREAD = 96
@@ -32,17 +32,28 @@ class Workers:
     def share(self, count: int, task: Callable[[int, int, int], None]) -> None:
         """Run task(worker, begin, end) over [0, count); returns when all of it is done."""
         pieces = max(1, min(self.threads, count // WORTH_A_THREAD))
-        if pieces == 1:
-            task(0, 0, count)
+        cuts = [count * i // pieces for i in range(pieces + 1)]
+        self.each(pieces, lambda i: task(i, cuts[i], cuts[i + 1]))
+
+    def each(self, count: int, task: Callable[[int], None]) -> None:
+        """Run task(0), ..., task(count - 1) on the workers; returns, or raises, when all have ended."""
+        if count == 1 or self.threads == 1:
+            for i in range(count):
+                task(i)
             return
         if self._pool is None:
             self._pool = ThreadPoolExecutor(self.threads - 1, thread_name_prefix="blockmix")
-        cuts = [count * i // pieces for i in range(pieces + 1)]
-        waiting = [self._pool.submit(task, i, cuts[i], cuts[i + 1]) for i in range(1, pieces)]
+        waiting = [self._pool.submit(task, i) for i in range(1, count)]
         try:
-            task(0, cuts[0], cuts[1])
+            task(0)
+            for i, future in enumerate(waiting, start=1):
+                # What no thread has begun yet is done here: the caller is a worker too.
+                if future.cancel():
+                    task(i)
         finally:
-            for future in waiting:
+            wait(waiting)
+        for future in waiting:
+            if not future.cancelled():
                 future.result()
 
     def close(self) -> None:

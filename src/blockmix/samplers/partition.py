@@ -21,6 +21,9 @@ from blockmix.kernels.partition import local_moves
 
 # Resolutions go from here down to a share of the density, each this many times smaller than the last.
 FINEST, COARSEST_SHARE, FACTOR = 0.5, 0.3, 2.0
+# Partitions with fewer parts than this share of K are not looked at: where communities are hard to see, the
+# likelihood would rather have one, and a chain that starts there finds nothing else.
+FEWEST_SHARE = 0.25
 
 Parts = NDArray[np.int64]
 
@@ -37,14 +40,15 @@ def find_parts(graph: Graph, communities: int, rng: np.random.Generator) -> Part
     """A part in 0..K-1 for every node; nodes without links are spread at random."""
     level = base = _base(graph)
     parts = np.arange(graph.n_nodes)
-    best, best_score = None, -np.inf
+    best, best_score, best_resolution = parts, -np.inf, FINEST
     for resolution in _resolutions(graph):
         level, parts = _coarsen(level, parts, resolution, rng)
+        if len(level.sizes) < FEWEST_SHARE * communities and np.isfinite(best_score):
+            break
         found = _reduced(level, parts, communities)
         score = integrated_likelihood(graph, found, communities)
         if score > best_score:
             best, best_score, best_resolution = found, score, resolution
-    assert best is not None
     polished = _polished(base, best, best_resolution, rng)
     if integrated_likelihood(graph, polished, communities) > best_score:
         best = polished

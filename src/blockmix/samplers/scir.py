@@ -41,6 +41,11 @@ from blockmix.samplers.partition import find_parts
 from blockmix.samplers.starts import dense_rows, random_parts, start_rows, start_strengths
 
 
+# In the first sweeps of warm-up the background explains at most this share of the density: left free, it can take
+# all links before communities have formed, and they never do.
+BACKGROUND_HELD_DOWN, BACKGROUND_SHARE = 50, 0.1
+
+
 def warm_up_step(sweep: int) -> float:
     """The step h in warm-up: large at first, so that communities find their place, then smaller."""
     return 2.0 / math.sqrt(1.0 + sweep / 50.0)
@@ -184,3 +189,5 @@ class Scir:
                 k, k + 1, self.inside, self.inside_non_links, self.prior.background_link,
                 self.prior.background_non_link, step, adapt, key, state.strengths,
             )  # fmt: skip
+            if adapt and state.sweep < BACKGROUND_HELD_DOWN:
+                state.strengths.value[k] = min(state.strengths.value[k], BACKGROUND_SHARE * self.graph.density)
