@@ -5,10 +5,11 @@ import json
 import pytest
 
 from blockmix import InputError, Model
+from blockmix.model.hyper import DEFAULT_CONCENTRATION
 
 
 def test_memberships_are_sparser_the_more_communities_there_are():
-    assert Model(communities=20).concentration == pytest.approx(1 / 20)
+    assert Model(communities=20).concentration == pytest.approx(DEFAULT_CONCENTRATION / 20)
     assert Model(communities=20, alpha=0.3).concentration == 0.3
 
 
@@ -20,7 +21,7 @@ def test_the_number_of_communities_is_a_whole_number_of_at_least_one(communities
 
 @pytest.mark.parametrize("alpha", [0.0, -1.0, float("nan"), float("inf")])
 def test_alpha_is_positive(alpha):
-    with pytest.raises(InputError, match=r"alpha must be a positive number.*1/K"):
+    with pytest.raises(InputError, match=r"alpha must be a positive number.*leave it out"):
         Model(4, alpha=alpha)
 
 
@@ -41,4 +42,4 @@ def test_a_model_is_frozen_and_can_be_written_to_a_manifest():
     with pytest.raises(AttributeError):
         model.communities = 5
     written = json.loads(json.dumps(model.to_dict()))
-    assert written == {"communities": 4, "alpha": 0.25, "eta": [2.0, 3.0], "background": 0.01}
+    assert written == {"communities": 4, "alpha": DEFAULT_CONCENTRATION / 4, "eta": [2.0, 3.0], "background": 0.01}

@@ -72,7 +72,14 @@ def fit(
     warm_up: Annotated[
         int | None, typer.Option(metavar="N", help="Sweeps before samples count.", rich_help_panel=_RUN)
     ] = None,
-    chains: Annotated[int, typer.Option(metavar="C", help="Independent chains.", rich_help_panel=_RUN)] = 1,
+    chains: Annotated[
+        int | None,
+        typer.Option(
+            metavar="C",
+            help="Independent chains; by default 4 on networks of up to 50,000 links, else 1.",
+            rich_help_panel=_RUN,
+        ),
+    ] = None,
     threads: Annotated[
         int | None,
         typer.Option(metavar="T", help="Processors to use; all by default.", rich_help_panel=_RUN),
@@ -95,7 +102,7 @@ def fit(
     ] = HeldOutKind.balanced,
     alpha: Annotated[
         float | None,
-        typer.Option(help="Concentration of memberships; 1/K by default.", rich_help_panel=_PRIOR),
+        typer.Option(help="Concentration of memberships; 0.3/K by default.", rich_help_panel=_PRIOR),
     ] = None,
     background: Annotated[
         float | None,

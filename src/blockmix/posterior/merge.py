@@ -18,7 +18,7 @@ from scipy.optimize import linear_sum_assignment
 from blockmix.posterior.chain import ChainSummary
 
 # Means below this are left out of the table: they are background noise of the prior.
-LEAST_MEAN = 1e-3
+LEAST_MEAN = 1e-2
 # Up to this many communities labels are matched optimally, O(K^3); beyond it greedily.
 OPTIMAL_MATCHING = 1000
 

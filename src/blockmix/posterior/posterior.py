@@ -69,7 +69,7 @@ class Posterior:
     def memberships(self, *, threshold: float = 0.0, level: float = 0.9) -> MembershipTable:
         """Every membership whose mean is at least `threshold`, with its credible interval.
 
-        Memberships below 0.001 are not kept. `level` is the probability inside (lower, upper).
+        Memberships below 0.01 are not kept. `level` is the probability inside (lower, upper).
         """
         _check_share("threshold", threshold)
         _check_level(level)

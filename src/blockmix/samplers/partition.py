@@ -38,6 +38,8 @@ class Level:
 
 def find_parts(graph: Graph, communities: int, rng: np.random.Generator) -> Parts:
     """A part in 0..K-1 for every node; nodes without links are spread at random."""
+    if graph.n_edges == 0:
+        return rng.integers(0, communities, graph.n_nodes)
     level = base = _base(graph)
     parts = np.arange(graph.n_nodes)
     best, best_score, best_resolution = parts, -np.inf, FINEST

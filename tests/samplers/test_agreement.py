@@ -1,0 +1,75 @@
+"""On a real-sized posterior the three local moves agree with each other: synthetic-75, K = 4.
+
+Each is run in a few independent chains from different starts; means over chains are compared with the Student
+quantile of their standard errors, at a false-alarm rate of 1e-3 for the file. Seeds are fixed.
+"""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from blockmix.evaluate.pairs import log_loss
+from blockmix.graph.read import read_graph
+from blockmix.graph.split import hold_out
+from blockmix.kernels.predict import add_pair_probabilities
+from blockmix.kernels.workers import Workers
+from blockmix.model import Model
+from blockmix.samplers.options import ScirOptions
+from blockmix.samplers.scir import Scir
+
+COMMUNITIES, ALPHA, CHAINS = 4, 0.25, 6
+# The diffusion's step and the nodes of a batch moving together are allowed this much of a strength, of a
+# probability averaged over held-out pairs of one kind, and of the log loss.
+ALLOWANCE = np.array([0.02] * COMMUNITIES + [0.02, 0.02, 0.01])
+SETTINGS = {
+    "indicators": ({"moves": "indicators", "step": 0.2}, 1500),
+    "sparse": ({"moves": "cir", "form": "sparse", "step": 0.1, "neighbors": 1000, "non_links": 1000}, 3000),
+    "dense": ({"moves": "cir", "form": "dense", "step": 0.1, "neighbors": 1000, "non_links": 1000}, 3000),
+}
+
+
+@pytest.fixture(scope="module")
+def data(shared_data):
+    return hold_out(read_graph(shared_data / "synthetic-75" / "edges.txt.gz"), 0.1, seed=1)
+
+
+def summary(data, options, sweeps, seed):
+    """Mean strengths from weak to strong, mean probability of held-out links and non-links, log loss."""
+    with Workers(1) as workers:
+        settings = ScirOptions(slots=4, smallest=1e-4, cut=0.0, batches=15, **options)
+        sampler = Scir(data, Model(COMMUNITIES, alpha=ALPHA), settings, workers)
+        state = sampler.init((seed, 1))
+        strengths, probability = np.zeros(COMMUNITIES), np.zeros(data.n_pairs)
+        for sweep in range(sweeps):
+            sampler.step(state, (seed, 1), sweep < 150)
+            if sweep >= 500:
+                strengths += np.sort(state.strengths.value[:-1])
+                add_pair_probabilities(
+                    0, data.n_pairs, data.pairs, state.rows, state.strengths.value, 1.0, 1.0, probability
+                )
+    strengths, probability = strengths / (sweeps - 500), probability / (sweeps - 500)
+    loss = log_loss(probability, data.links, data.density)
+    return np.array([*strengths, probability[data.links].mean(), probability[~data.links].mean(), loss])
+
+
+@pytest.fixture(scope="module")
+def summaries(data):
+    return {
+        name: np.array([summary(data, *settings, seed) for seed in range(CHAINS)])
+        for name, settings in SETTINGS.items()
+    }
+
+
+def gap_and_noise(first, second):
+    gap = np.abs(first.mean(axis=0) - second.mean(axis=0))
+    error = np.sqrt((first.var(axis=0, ddof=1) + second.var(axis=0, ddof=1)) / CHAINS)
+    return gap, error * stats.t.isf(1e-3 / (2 * 3 * len(gap)), 2 * CHAINS - 2)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("one", "other"), [("sparse", "dense"), ("indicators", "sparse"), ("indicators", "dense")])
+def test_moves_and_forms_agree(summaries, one, other):
+    gap, noise = gap_and_noise(summaries[one], summaries[other])
+    assert (gap <= noise + ALLOWANCE).all()
+    # and it would be noticed if they did not: Monte Carlo error leaves little room
+    assert (noise[-3:] < 0.03).all()
