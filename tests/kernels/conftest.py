@@ -1,4 +1,4 @@
-"""A small network with held-out pairs and random memberships, in the form of the reference and of the kernels."""
+"""A small network with held-out pairs and random memberships, as the reference and as the kernels see it."""
 
 from types import SimpleNamespace
 

@@ -93,7 +93,7 @@ def test_both_forms_gather_the_same_statistics(dense_case, seed):
 
 @pytest.mark.parametrize("a", [2, 7])
 def test_a_step_has_the_mean_of_the_references_drift(dense_case, a):
-    """phi after a step: mean phi e^(-bh/2) + A/b (1 - e^(-bh/2)); births are draws from zero like any other."""
+    """phi after a step: mean phi e^(-bh/2) + A/b (1 - e^(-bh/2)); births are draws from zero."""
     case = dense_case(1)
     settings = case.settings._replace(non_links=10**6)
     phi = case.pi * case.total[:, None]
@@ -107,7 +107,7 @@ def test_a_step_has_the_mean_of_the_references_drift(dense_case, a):
         drawn[sweep] = fresh.weights[0, 1::2].astype(np.float64) * fresh.total[0]
     arguments = (a, case.pi, case.adjacency, case.observed, case.g)
     net = reference.non_link_exact(*arguments)
-    # exact non-links as pi_k (X - x_k): for a community at zero by its first order, as the kernel's closed form
+    # exact non-links as pi_k (X - x_k), which also gives the rate of a community at zero
     rows = case.pi[reference.non_links_of(a, case.adjacency, case.observed)]
     weights = 1.0 / (1.0 - case.g.delta - rows @ ((case.g.beta - case.g.delta) * case.pi[a]))
     x = (case.g.beta - case.g.delta) * (rows * weights[:, None]).sum(axis=0)

@@ -1,7 +1,7 @@
-"""The link indicators: drawn from (M2), redrawn from the law with memberships integrated out, and tested exactly.
+"""The link indicators: drawn from (M2), and again from the law with memberships integrated out.
 
-False alarms: p-values are compared with 1e-3 over their number, so the file alarms for one seed in 1000. Seeds
-are fixed.
+False alarms: p-values are compared with 1e-3 over their number, so the file alarms for one seed in 1000.
+Seeds are fixed.
 """
 
 from itertools import product
@@ -23,7 +23,7 @@ SMALLEST_P = 1e-3 / 20
 
 
 def prepare(case, a, sweep=0):
-    """The steps of `redraw_node` up to the tilts; returns own, count, degree, mass and the typical exposure."""
+    """The steps of `redraw_node` up to the tilts; returns own, count, degree, mass and typical exposure."""
     case.key = case.key._replace(sweep=np.uint32(sweep))
     degree = int(case.network.offsets[a + 1] - case.network.offsets[a])
     mass = degree + len(case.members) * case.prior.alpha
@@ -87,7 +87,7 @@ def test_links_inside_communities_are_counted_as_in_the_reference(kernel_case, s
 
 
 def collapsed_law(case, a, tilt, states):
-    """prod_k Gamma(alpha + n_k) lambda_k^-(alpha + n_k) prod_links (delta + d_z pi_bz), normalised over states."""
+    """prod_k Gamma(alpha + n_k) lambda_k^-(alpha + n_k) prod_links (delta + d_z pi_bz), over all states."""
     neighbors = links_of(a, case.adjacency, case.observed)
     alpha, d = case.prior.alpha, case.g.beta - case.g.delta
     log = np.empty(len(states))
@@ -101,7 +101,9 @@ def collapsed_law(case, a, tilt, states):
     return law / law.sum()
 
 
-@pytest.mark.parametrize(("seed", "alpha", "below"), [(0, 0.2, False), (1, 0.2, False), (2, 0.05, False), (0, 0.2, True)])
+@pytest.mark.parametrize(
+    ("seed", "alpha", "below"), [(0, 0.2, False), (1, 0.2, False), (2, 0.05, False), (0, 0.2, True)]
+)
 def test_a_pass_of_redraws_leaves_the_collapsed_law_as_it_is(kernel_case, seed, alpha, below):
     """(G3), all 27 indicators of a node with three links: start in the law, make one pass, be in the law.
 
@@ -120,7 +122,9 @@ def test_a_pass_of_redraws_leaves_the_collapsed_law_as_it_is(kernel_case, seed, 
             for k in range(3):
                 at = s.place[k]
                 tilt[k] = (
-                    s.tilt[at] if at >= 0 else indicators.tilt_of(k, typical, mass, case.members, case.strengths)
+                    s.tilt[at]
+                    if at >= 0
+                    else indicators.tilt_of(k, typical, mass, case.members, case.strengths)
                 )
             assert np.ptp(tilt) > 0.05
             law = collapsed_law(case, a, tilt, states)
@@ -143,7 +147,7 @@ def test_a_pass_of_redraws_leaves_the_collapsed_law_as_it_is(kernel_case, seed, 
 
 
 def test_communities_of_nobody_near_are_drawn_from_the_bulk_with_their_tilt(kernel_case):
-    """A link in a community that neither node is in: the prior's weight alpha/lambda_k delta each, by rejection."""
+    """A link in a community that neither node is in: weight delta alpha/lambda_k each, by rejection."""
     case = kernel_case(0, nodes=14, communities=9, slots=3, most=2, below=False, alpha=0.5, link=0.25)
     a = int(np.flatnonzero(np.diff(case.network.offsets) == 1)[0])
     case.strengths.value[-1] = case.g.delta
@@ -171,7 +175,7 @@ def test_communities_of_nobody_near_are_drawn_from_the_bulk_with_their_tilt(kern
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_the_residual_is_exact_for_hard_clusters(kernel_case, seed):
-    """(G4) log prod_nonlinks Z + A log(sum lambda pi), up to a constant: differences between two memberships."""
+    """(G4) log prod_nonlinks Z + A log(sum lambda pi): its difference between two memberships."""
     case = kernel_case(seed, communities=3, slots=3, below=False, hide=0.2)
     a = 4
     rng = np.random.default_rng(seed)
@@ -180,7 +184,7 @@ def test_the_residual_is_exact_for_hard_clusters(kernel_case, seed):
     case.pi[a] = mine = np.array([0.5, 0.25, 0.25])
     case.rows = _rows(case.pi, case.total)
     case.members = np.stack([case.pi.sum(axis=0), (case.pi**2).sum(axis=0)], axis=1)
-    own, count, _, mass, typical = prepare(case, a)
+    own, count, _, mass, _ = prepare(case, a)
     assert own == count == 3
     s = case.scratch
     new = np.array([0.1, 0.2, 0.7])
@@ -215,8 +219,8 @@ def redraw(case, scratch, communities, slots):
     fresh = empty_rows(nodes, slots)
     statistics, sums = np.zeros((communities, STATISTICS), dtype=np.int64), np.zeros(3, dtype=np.int64)
     indicators.redraw_range(
-        0, nodes, 0, 1, case.network, case.rows, fresh, case.members, case.strengths, case.prior, case.settings,
-        case.key, scratch, statistics, sums,
+        0, nodes, 0, 1, case.network, case.rows, fresh, case.members, case.strengths, case.prior,
+        case.settings, case.key, scratch, statistics, sums,
     )  # fmt: skip
     return fresh, statistics, sums
 

@@ -29,7 +29,7 @@ from blockmix.model.reference import scir as reference
 SEEDS = range(4)
 # Memberships are float32 on both sides, sums float64: what is left is the order of additions.
 ROUNDING = 1e-10
-# The weights of a row sum to one within half a unit of float32, which the reference's pi - sum assumes exactly.
+# The weights of a row sum to one within a unit of float32, which the reference assumes exactly.
 SINGLE_PRECISION = 1e-6
 COMPARISONS = 8
 SMALLEST_P = 1e-3 / COMPARISONS
@@ -260,7 +260,7 @@ def test_a_birth_survives_as_its_exposure_to_non_links_says(kernel_case, seed):
 
 @pytest.mark.parametrize("loss", [False, True])
 def test_births_have_the_number_and_the_sizes_of_a_gamma_process(kernel_case, loss):
-    """(P2): Poisson(K alpha E1(eps c)) of them with density e^(-cx)/x above eps, c larger where non-links object."""
+    """(P2): Poisson(K alpha E1(eps c)) of density e^(-cx)/x above eps, c larger where non-links object."""
     case = kernel_case(0)
     alone = lonely(4000)
     communities, alpha, step, smallest, total = 4000, 0.0005, 0.5, 0.01, 3.0
@@ -278,9 +278,10 @@ def test_births_have_the_number_and_the_sizes_of_a_gamma_process(kernel_case, lo
         scratch.place[scratch.community[:count]] = -1
     expected = communities * alpha * exp1(smallest * scale)
     # two births on one community are one entry: one in 4000 of them
-    assert abs(np.mean(numbers) - expected) < stats.norm.isf(SMALLEST_P / 2) * np.sqrt(
-        expected / len(numbers)
-    ) + expected / communities
+    assert (
+        abs(np.mean(numbers) - expected)
+        < stats.norm.isf(SMALLEST_P / 2) * np.sqrt(expected / len(numbers)) + expected / communities
+    )
     sizes = np.array(sizes)
     assert sizes.min() >= smallest
     p = stats.kstest(sizes, lambda x: 1 - exp1(x * scale) / exp1(smallest * scale)).pvalue
@@ -384,7 +385,7 @@ def test_an_update_reads_nothing_it_has_not_written(kernel_case, poisoned, pull)
 
 
 def test_in_warm_up_an_unexplained_link_draws_its_neighbours_community_in(kernel_case):
-    """(P1): without the pull a node sees its own communities only, with it those of its neighbours as well."""
+    """(P1): without the pull a node sees its own communities only, with it its neighbours' as well."""
     case = kernel_case(0, communities=6, most=2, below=False)
     wider = 0
     for a in range(12):

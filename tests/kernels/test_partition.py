@@ -1,4 +1,4 @@
-"""Fast local moving: it only ever raises the constant Potts quality, and where it rests no single move would."""
+"""Fast local moving: it only raises the constant Potts quality, and where it rests no single move would."""
 
 import numpy as np
 import pytest

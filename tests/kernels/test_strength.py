@@ -1,4 +1,4 @@
-"""The strengths move by the Cox-Ingersoll-Ross transition of (S6), whatever the frozen expansion lacks or exceeds.
+"""The strengths move by the transition of (S6), whatever the frozen expansion lacks or exceeds.
 
 False alarms: p-values are compared with 1e-3 over their number, so the file alarms for one seed in 1000. The
 seed is fixed.
@@ -41,10 +41,16 @@ def test_a_step_has_the_moments_of_its_drift(expansion):
     gain = max(excess, 0.0)
     for drawn, phi, shape in [
         (strengths.total * strengths.value, total * value, ETA[0] + links + gain * value),
-        (strengths.total * (1 - strengths.value), total * (1 - value), ETA[1] + non_links + gain * (1 - value)),
+        (
+            strengths.total * (1 - strengths.value),
+            total * (1 - value),
+            ETA[1] + non_links + gain * (1 - value),
+        ),
     ]:
         whole = shape - rate * phi
-        printed = (ETA[0] + links if phi == total * value else ETA[1] + non_links) + excess * phi / total - phi
+        printed = (
+            (ETA[0] + links if phi == total * value else ETA[1] + non_links) + excess * phi / total - phi
+        )
         assert whole == pytest.approx(printed)
         mean, variance = cir_moments(np.float64(phi), np.float64(shape), np.float64(rate), step)
         assert p_of_mean(drawn, mean, variance) > SMALLEST_P

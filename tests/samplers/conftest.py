@@ -1,4 +1,4 @@
-"""Exact posteriors of tiny networks by quadrature, and many independent copies of them for a sampler to run on."""
+"""Exact posteriors of tiny networks by quadrature, and many independent copies of them to sample."""
 
 from itertools import product
 from types import SimpleNamespace
@@ -26,8 +26,8 @@ def resummed_non_link(pi_a, pi_b, beta, delta):
 def posterior_moments(edges, nodes, alpha, beta, delta, resummed=False):
     """E[pi_a1] and E[pi_a1^2] for every node, K = 2, strengths fixed.
 
-    Gauss-Jacobi quadrature over every pi_a1 with the Dirichlet density as weight. The likelihood is a polynomial
-    of degree N - 1 in each, or 2 (N - 1) where non-links are resummed, so that 2 N points are exact.
+    Gauss-Jacobi quadrature over every pi_a1 with the Dirichlet density as weight. The likelihood is a
+    polynomial of degree N - 1 in each, or 2 (N - 1) with resummed non-links: 2 N points are exact.
     """
     beta = np.asarray(beta)
     points, weights = roots_jacobi(2 * nodes, alpha - 1.0, alpha - 1.0)
@@ -52,7 +52,7 @@ def posterior_moments(edges, nodes, alpha, beta, delta, resummed=False):
 
 
 def copies_of(edges, nodes, copies):
-    """Disjoint copies of a network with every pair between two of them held out, so that they are independent.
+    """Disjoint copies of a network with every pair between two of them held out: they are independent.
 
     Node a of copy c has number c * nodes + a: with as many batches as nodes a copy's nodes move one by one.
     """

@@ -18,9 +18,9 @@ from blockmix.samplers.options import ScirOptions
 from blockmix.samplers.scir import Scir
 
 COMMUNITIES, ALPHA, CHAINS = 4, 0.25, 6
-# The diffusion's step and the nodes of a batch moving together are allowed this much of a strength, of a
-# probability averaged over held-out pairs of one kind, and of the log loss.
-ALLOWANCE = np.array([0.02] * COMMUNITIES + [0.02, 0.02, 0.01])
+# What a step of the diffusion and the resummed non-links of the indicators may add to Monte Carlo error, in a
+# strength, a probability or a log loss; measured differences are 0.0025 and less, standard errors 0.001.
+ALLOWANCE = 0.002
 SETTINGS = {
     "indicators": ({"moves": "indicators", "step": 0.2}, 1500),
     "sparse": ({"moves": "cir", "form": "sparse", "step": 0.1, "neighbors": 1000, "non_links": 1000}, 3000),
@@ -67,9 +67,11 @@ def gap_and_noise(first, second):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("one", "other"), [("sparse", "dense"), ("indicators", "sparse"), ("indicators", "dense")])
+@pytest.mark.parametrize(
+    ("one", "other"), [("sparse", "dense"), ("indicators", "sparse"), ("indicators", "dense")]
+)
 def test_moves_and_forms_agree(summaries, one, other):
     gap, noise = gap_and_noise(summaries[one], summaries[other])
     assert (gap <= noise + ALLOWANCE).all()
     # and it would be noticed if they did not: Monte Carlo error leaves little room
-    assert (noise[-3:] < 0.03).all()
+    assert (noise < 0.015).all()

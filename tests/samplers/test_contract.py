@@ -1,4 +1,4 @@
-"""What every move and form owes: finite memberships of the right shape, and a result that only the seed decides."""
+"""What every move and form owes: finite memberships of the right shape that only the seed decides."""
 
 import numpy as np
 import pytest
@@ -98,7 +98,7 @@ def network():
 
 @pytest.mark.parametrize("move", MOVES)
 def test_the_seed_alone_decides_whatever_the_number_of_threads(network, move):
-    """Batches of 150 nodes are shared between two threads, batches of 300 between three."""
+    """A batch of 300 nodes is enough for three threads to take part."""
     options = MOVES[move] | {"batches": 1}
     one, two, three = (chain(network, 5, options, 12, threads=threads)[1] for threads in (1, 2, 3))
     other = chain(network, 5, options, 12, seed=8)[1]

@@ -26,7 +26,7 @@ from blockmix.samplers.options import MOST_DENSE, ScirOptions
         ({"moves": "gibbs"}, "moves must be one of auto, indicators, cir, not 'gibbs'"),
         ({"start": "ones"}, "start must be one of partition, random"),
         ({"form": "full"}, "form must be one of auto, sparse, dense, not 'full'"),
-        ({"moves": "indicators", "non_links": 5}, "non_links belongs to moves=\"cir\""),
+        ({"moves": "indicators", "non_links": 5}, 'non_links belongs to moves="cir"'),
         ({"moves": "indicators", "form": "dense"}, 'form="dense" belongs to moves="cir"'),
     ],
 )

@@ -1,9 +1,9 @@
 """On networks of two and three nodes the sampler's moments are those of the exact posterior, by quadrature.
 
 Every case runs many independent copies side by side; the means over copies are compared with a Student
-quantile of their own standard error, at a false-alarm rate of 1e-3 for the whole file, beyond a named allowance
-for what the method says it gets wrong: the step h of the diffusion. Seeds are fixed. Every case also shows
-that it can fail: strengths of (0.7, 0.4) in place of (0.9, 0.4) are told apart, where that is affordable.
+quantile of their own standard error, at a false-alarm rate of 1e-3 for the whole file, beyond a named
+allowance for what the method says it gets wrong: the step h of the diffusion. Seeds are fixed. The cases also
+show that they can fail: the posterior of other strengths is told apart.
 """
 
 import numpy as np
@@ -19,7 +19,7 @@ from blockmix.samplers.options import ScirOptions
 from blockmix.samplers.scir import Scir
 
 PAIR, PATH = [(0, 1)], [(0, 1), (1, 2)]
-BETA, WRONG_BETA, DELTA = (0.9, 0.4), (0.7, 0.4), 0.05
+BETA, WRONG_BETA, EQUAL_BETA, DELTA = (0.9, 0.4), (0.7, 0.4), (0.5, 0.5), 0.05
 # alpha: the smallest phi kept. Components below it are dropped for a share smallest^alpha of the time.
 SMALLEST = {0.7: 1e-9, 0.05: 1e-30}
 # alpha: error of the diffusion at h = 0.1, in proportion to h (measured: 0.001 and 0.03).
@@ -61,7 +61,7 @@ def test_resumming_the_non_links_moves_these_posteriors_by_less_than_a_thousandt
 @pytest.mark.parametrize("alpha", SMALLEST)
 @pytest.mark.parametrize(("edges", "nodes"), [(PAIR, 2), (PATH, 3)])
 def test_indicators_sample_the_posterior_exactly(tiny, edges, nodes, alpha):
-    """No allowance: against quadrature with non-links resummed as (G4) does, which is the chain's own target."""
+    """No allowance: against quadrature with non-links resummed as (G4) does, the chain's own target."""
     options = {"moves": "indicators", "slots": 2, "smallest": SMALLEST[alpha], "cut": 0.0}
     found = tiny.sampled_moments(edges, nodes, alpha, BETA, DELTA, options, sweeps=3000, copies=50)
     assert agrees(found, tiny.posterior_moments(edges, nodes, alpha, BETA, DELTA, resummed=True))
@@ -78,7 +78,7 @@ def test_the_diffusion_samples_the_posterior_at_small_steps(tiny, edges, nodes, 
     found = tiny.sampled_moments(edges, nodes, alpha, BETA, DELTA, options, sweeps, copies=60)
     assert agrees(found, tiny.posterior_moments(edges, nodes, alpha, BETA, DELTA), ALLOWANCE[alpha])
     if alpha == 0.7:
-        wrong = tiny.posterior_moments(edges, nodes, alpha, (0.5, 0.5), DELTA)
+        wrong = tiny.posterior_moments(edges, nodes, alpha, EQUAL_BETA, DELTA)
         assert not agrees(found, wrong, ALLOWANCE[alpha])
 
 
@@ -99,7 +99,7 @@ def beta_moments(alpha, background):
 @pytest.mark.slow
 @pytest.mark.parametrize("moves", ["indicators", "cir"])
 def test_strengths_are_sampled_with_the_memberships(moves):
-    """Two nodes, one link, strengths unknown: their moments against quadrature over strengths and memberships.
+    """Two nodes, one link, strengths unknown: their moments by quadrature over strengths and memberships.
 
     The strengths move by the diffusion in both cases; 0.01 is allowed for its step of 0.2.
     """

@@ -1,7 +1,7 @@
 """The diffusion's local step on dense rows: all K communities of every node followed, for small K.
 
-The rows are those of `layout` with K slots, in which slot k is community k and none is unused. There are then no
-candidates, no truncation and no births to arrange for, (P1) to (P3): a community at zero moves to its
+The rows are those of `layout` with K slots, in which slot k is community k and none is unused. There are then
+no candidates, no truncation and no births to arrange for, (P1) to (P3): a community at zero moves to its
 Gamma(alpha) draw like any other. Everything else is the code of `local`, so that the law is the same.
 """
 
@@ -57,7 +57,9 @@ def load_dense_row(rows: Rows, a: int, scratch: Scratch) -> float:
 
 
 @inlined_kernel
-def stand_at_prior(b: int, least: float, cut: float, rows: Rows, strengths: Strengths, scratch: Scratch) -> None:
+def stand_at_prior(
+    b: int, least: float, cut: float, rows: Rows, strengths: Strengths, scratch: Scratch
+) -> None:
     """(P1) In warm-up a community of neighbour b in which the node has less than alpha stands at alpha."""
     for k in range(len(scratch.place)):
         if (
@@ -100,8 +102,10 @@ def read_dense_links(
 
 
 @inlined_kernel
-def write_dense_row(a: int, at: int, rows: Rows, fresh: Rows, scratch: Scratch, statistics: np.ndarray) -> None:
-    """Store the new memberships; where every draw underflowed, as for tiny alpha without links, the old ones."""
+def write_dense_row(
+    a: int, at: int, rows: Rows, fresh: Rows, scratch: Scratch, statistics: np.ndarray
+) -> None:
+    """Store the new memberships, or the old ones where every draw underflowed (tiny alpha, no links)."""
     communities = len(scratch.place)
     total = 0.0
     for k in range(communities):
@@ -117,7 +121,7 @@ def update_dense_node(
     a: int, at: int, network: Network, rows: Rows, fresh: Rows, members: np.ndarray, strengths: Strengths,
     prior: Prior, settings: Settings, key: Key, scratch: Scratch, statistics: np.ndarray,
 ) -> float:  # fmt: skip
-    """Draw node a's memberships into row `at` of `fresh`; returns its half of the links inside communities."""
+    """Draw node a's memberships into row `at` of `fresh`; returns its half of links inside communities."""
     communities = len(scratch.place)
     total = load_dense_row(rows, a, scratch)
     background_gain = read_dense_links(a, network, rows, strengths, prior, settings, key, scratch)
@@ -136,11 +140,11 @@ def update_dense_node(
 
 @kernel
 def update_dense_range(
-    begin: int, end: int, first: int, stride: int, network: Network, rows: Rows, fresh: Rows, members: np.ndarray,
-    strengths: Strengths, prior: Prior, settings: Settings, key: Key, scratch: Scratch, statistics: np.ndarray,
-    sums: np.ndarray,
+    begin: int, end: int, first: int, stride: int, network: Network, rows: Rows, fresh: Rows,
+    members: np.ndarray, strengths: Strengths, prior: Prior, settings: Settings, key: Key, scratch: Scratch,
+    statistics: np.ndarray, sums: np.ndarray,
 ) -> None:  # fmt: skip
-    """Update nodes first + i * stride for i in [begin, end): one worker's share of a batch. Nothing is dropped."""
+    """Update nodes first + i * stride for i in [begin, end): one worker's share of a batch."""
     for i in range(begin, end):
         inside = update_dense_node(
             first + i * stride, i, network, rows, fresh, members, strengths, prior, settings, key, scratch,

@@ -26,6 +26,7 @@ from blockmix.kernels.layout import (
     MAX_BIRTHS,
     MEMBERS,
     MEMBERS_SQUARED,
+    Index,
     Key,
     Network,
     Prior,
@@ -174,7 +175,8 @@ def is_kept(a: int, i: int, chosen: int, attempt: int, background: float, key: K
             _, _, w2, _ = philox4x32(
                 np.uint32(a), key.sweep, stream_word(DRAW_KEEP, attempt), np.uint32(i), key.low, key.high
             )
-            return uniform32(w2) < 1.0 + scratch.pull[e] / background
+            kept: bool = uniform32(w2) < 1.0 + scratch.pull[e] / background
+            return kept
     return True
 
 
@@ -210,11 +212,12 @@ def set_tilts(
 
 
 @inlined_kernel
-def tilt_of(k: int, typical: float, mass: float, members: np.ndarray, strengths: Strengths) -> float:
+def tilt_of(k: Index, typical: float, mass: float, members: np.ndarray, strengths: Strengths) -> float:
     """(G2) The same for a community that neither the node nor a neighbour is in."""
     background = strengths.value[-1]
     x = (strengths.value[k] - background) * members[k, MEMBERS] / (1.0 - background)
-    return max(1.0 + (x - typical) / mass, LEAST_TILT)
+    tilt: float = max(1.0 + (x - typical) / mass, LEAST_TILT)
+    return tilt
 
 
 @inlined_kernel
@@ -348,7 +351,7 @@ def draw_row(
     floor = settings.smallest * lowest
     expected = communities * prior.alpha * expint_e1(floor)
     births = poisson(expected, low, high, c0, key.sweep, stream_word(DRAW_BIRTHS, 0), np.uint32(0))
-    for i in range(min(np.int64(births), MAX_BIRTHS)):
+    for i in range(min(int(births), MAX_BIRTHS)):
         w0, w1, _, _ = philox4x32(c0, key.sweep, stream_word(DRAW_BIRTH_PLACE, i), np.uint32(0), low, high)
         k = np.int64((np.uint64(w0) * np.uint64(communities)) >> np.uint64(32))
         at = scratch.place[k]

@@ -11,7 +11,7 @@ and a node with few communities is read with a single cache miss. Used slots com
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,10 @@ DRAW_JUMPS, DRAW_SIZE, DRAW_NEIGHBORS, DRAW_BIRTHS, DRAW_BIRTH_SIZE, DRAW_BIRTH_
     1, 8
 )
 DRAW_STRENGTH_JUMPS, DRAW_STRENGTH_SIZE, DRAW_LINK, DRAW_RETRY, DRAW_TEST, DRAW_KEEP = range(8, 14)
+
+
+# A node, community or place as Python has it and as it comes out of integer arithmetic.
+Index: TypeAlias = int | np.integer[Any]
 
 
 class Network(NamedTuple):
@@ -49,7 +53,7 @@ class Rows(NamedTuple):
 
 
 class Strengths(NamedTuple):
-    """Strength of every community, and of the background as entry K; `total` and `expansion` belong to (S1)."""
+    """Strengths of the communities and, as entry K, of the background; `total` and `expansion` as in (S1)."""
 
     value: NDArray[np.float64]
     total: NDArray[np.float64]

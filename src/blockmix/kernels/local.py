@@ -26,6 +26,7 @@ from blockmix.kernels.layout import (
     MAX_CANDIDATES,
     MEMBERS,
     MEMBERS_SQUARED,
+    Index,
     Key,
     Network,
     Prior,
@@ -61,7 +62,7 @@ def load_row(rows: Rows, a: int, scratch: Scratch) -> int:
 
 
 @inlined_kernel
-def add_local(k: int, phi: float, pi: float, at: int, scratch: Scratch) -> None:
+def add_local(k: Index, phi: float, pi: float, at: int, scratch: Scratch) -> None:
     """Append community k to the local lists."""
     scratch.place[k] = at
     scratch.community[at] = k
@@ -73,9 +74,7 @@ def add_local(k: int, phi: float, pi: float, at: int, scratch: Scratch) -> None:
 
 
 @inlined_kernel
-def systematic_sample(
-    a: int, degree: int, settings: Settings, key: Key
-) -> tuple[int, float, float]:
+def systematic_sample(a: int, degree: int, settings: Settings, key: Key) -> tuple[int, float, float]:
     """How many of the node's neighbours are read, with what weight c_1, and the random offset of the first.
 
     At most n_1 are read. Of a longer list every (degree/n_1)-th is taken from the offset on, so that each
@@ -142,7 +141,7 @@ def read_links(
 
 @inlined_kernel
 def leave_out_hidden(a: int, network: Network, rows: Rows, scratch: Scratch) -> None:
-    """Held-out partners are not non-neighbours either: count them with the neighbours that (S3) leaves out."""
+    """Held-out partners are no non-neighbours either: count them with the neighbours that (S3) leaves out."""
     slots = rows.words.shape[1] // 2
     for i in range(network.hidden_offsets[a], network.hidden_offsets[a + 1]):
         b = network.hidden_neighbors[i]
@@ -280,7 +279,13 @@ def mean_exposure(own: int, strengths: Strengths, scratch: Scratch) -> float:
 
 @inlined_kernel
 def split_drift(
-    at: int, background_gain: float, mean: float, total: float, strengths: Strengths, prior: Prior, scratch: Scratch
+    at: int,
+    background_gain: float,
+    mean: float,
+    total: float,
+    strengths: Strengths,
+    prior: Prior,
+    scratch: Scratch,
 ) -> tuple[float, float]:
     """(S2) The drift of a local community as A_k - b_k phi_k; returns A_k and b_k.
 
@@ -341,7 +346,9 @@ def near_in(a: int, k: int, network: Network, rows: Rows, settings: Settings, ke
     reads, weight, offset = systematic_sample(a, degree, settings, key)
     near = 0.0
     for i in range(reads):
-        near += weight * weight_in(network.neighbors[begin + sampled_place(i, offset, weight, degree)], k, rows)
+        near += weight * weight_in(
+            network.neighbors[begin + sampled_place(i, offset, weight, degree)], k, rows
+        )
     for i in range(network.hidden_offsets[a], network.hidden_offsets[a + 1]):
         near += weight_in(network.hidden_neighbors[i], k, rows)
     return near
@@ -355,7 +362,7 @@ def birth_survives(
     """(P2) Whether a birth proposed at rate one happens at the rate b_k of its community, with the uniform u.
 
     Non-links make b_k = 1 + loss/total and c_k larger: a birth of this size is kept with probability
-    e^(-(c_k - c) size). The neighbours in k are no non-links; they are looked up only where that could matter.
+    e^(-(c_k - c) size). Neighbours in k are no non-links; they are looked up only where that could matter.
     """
     background = strengths.value[-1]
     per_member = (strengths.value[k] - background) / (1.0 - background)
@@ -441,14 +448,14 @@ def keep_largest(count: int, slots: int, smallest: float, scratch: Scratch) -> t
             kept += 1
         scratch.phi[to] = phi
         scratch.community[to] = k
-    # Where everything fell below the smallest phi, as it can for a node without links, the largest stays at it.
+    # Where everything fell below the smallest phi, as it can for a node without links, the largest stays.
     scratch.phi[0] = max(scratch.phi[0], smallest)
     return kept, dropped
 
 
 @inlined_kernel
 def gather_statistics(own: int, strengths: Strengths, scratch: Scratch, statistics: np.ndarray) -> float:
-    """(S6) Add this node's half of the pairs inside each of its communities; returns its half of the links."""
+    """(S6) Add this node's half of the pairs inside each of its communities; returns that of the links."""
     inside = 0.0
     for at in range(own):
         k = scratch.community[at]
@@ -485,7 +492,10 @@ def update_node(
     a: int, at: int, network: Network, rows: Rows, fresh: Rows, members: np.ndarray, strengths: Strengths,
     prior: Prior, settings: Settings, key: Key, scratch: Scratch, statistics: np.ndarray,
 ) -> tuple[float, float]:  # fmt: skip
-    """Draw node a's memberships into row `at` of `fresh`; returns its links inside communities and the mass dropped."""
+    """Draw node a's memberships into row `at` of `fresh`.
+
+    Returns its half of the links inside communities, and the share of phi dropped.
+    """
     total = np.float64(rows.total[a])
     own = load_row(rows, a, scratch)
     count, background_gain = read_links(a, own, network, rows, strengths, prior, settings, key, scratch)
@@ -496,7 +506,9 @@ def update_node(
     inside = gather_statistics(own, strengths, scratch, statistics)
     mean = mean_exposure(own, strengths, scratch)
     move(a, count, own, background_gain, mean, total, strengths, prior, settings, key, scratch)
-    count = give_birth(a, count, network, rows, members, mean, total, strengths, prior, settings, key, scratch)
+    count = give_birth(
+        a, count, network, rows, members, mean, total, strengths, prior, settings, key, scratch
+    )
     kept, dropped = keep_largest(count, rows.words.shape[1] // 2, settings.smallest, scratch)
     write_row(kept, at, fresh, scratch, statistics)
     return inside, dropped / (dropped + np.float64(fresh.total[at]))
@@ -504,9 +516,9 @@ def update_node(
 
 @kernel
 def update_range(
-    begin: int, end: int, first: int, stride: int, network: Network, rows: Rows, fresh: Rows, members: np.ndarray,
-    strengths: Strengths, prior: Prior, settings: Settings, key: Key, scratch: Scratch, statistics: np.ndarray,
-    sums: np.ndarray,
+    begin: int, end: int, first: int, stride: int, network: Network, rows: Rows, fresh: Rows,
+    members: np.ndarray, strengths: Strengths, prior: Prior, settings: Settings, key: Key, scratch: Scratch,
+    statistics: np.ndarray, sums: np.ndarray,
 ) -> None:  # fmt: skip
     """Update nodes first + i * stride for i in [begin, end): one worker's share of a batch."""
     for i in range(begin, end):

@@ -12,7 +12,7 @@ def local_moves(
     offsets: np.ndarray, neighbors: np.ndarray, weights: np.ndarray, sizes: np.ndarray, resolution: float,
     order: np.ndarray, parts: np.ndarray,
 ) -> int:  # fmt: skip
-    """Move nodes between parts while that raises links inside - resolution * pairs inside; returns the moves made.
+    """Move nodes between parts while that raises links inside - resolution * pairs inside; returns the moves.
 
     Nodes wait in a queue; a node that moves wakes its neighbours in other parts (Traag, Waltman and van Eck
     2019, fast local moving). `sizes` are the numbers of original nodes in each node of an aggregated network;

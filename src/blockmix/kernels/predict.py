@@ -10,7 +10,7 @@ from blockmix.kernels.philox import kernel
 
 @kernel
 def pair_probability(a: int, b: int, rows: Rows, value: np.ndarray) -> float:
-    """(M1) delta + sum_k (beta_k - delta) pi_ak pi_bk; `value` holds the strengths and, last, the background."""
+    """(M1) delta + sum_k (beta_k - delta) pi_ak pi_bk; `value` holds the strengths, the background last."""
     slots = rows.words.shape[1] // 2
     background = value[-1]
     probability = background
@@ -26,7 +26,7 @@ def pair_probability(a: int, b: int, rows: Rows, value: np.ndarray) -> float:
                 shared = np.float64(rows.weights[a, 2 * i + 1]) * np.float64(rows.weights[b, 2 * j + 1])
                 probability += (value[k] - background) * shared
                 break
-    return probability
+    return float(probability)
 
 
 @kernel

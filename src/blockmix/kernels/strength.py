@@ -22,8 +22,8 @@ CLOSEST = 1e-12
 
 @kernel
 def update_strength(
-    k: int, links: float, non_links: float, prior_link: float, prior_non_link: float, step: float, adapt: bool,
-    key: Key, strengths: Strengths,
+    k: int, links: float, non_links: float, prior_link: float, prior_non_link: float, step: float,
+    adapt: bool, key: Key, strengths: Strengths,
 ) -> None:  # fmt: skip
     """Draw theta_k = (theta_k1, theta_k0) and beta_k = theta_k1 / (theta_k1 + theta_k0).
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from blockmix.errors import InputError
 
-# K alpha where the user does not say. Chosen by held-out scores on several networks (docs/lab-notes.md): 1 leaves
-# too much of every node to chance, 0.1 too little room to move.
+# K alpha where the user does not say. Chosen by held-out scores on several networks (docs/lab-notes.md): 1
+# leaves too much of every node to chance, 0.1 too little room to move.
 DEFAULT_CONCENTRATION = 0.3
 
 
@@ -45,7 +45,8 @@ class Model:
             raise InputError(f"eta must be two positive numbers, not {self.eta!r}")
         if self.background is not None and not 0 < self.background < 1:
             raise InputError(
-                f"background must lie strictly between 0 and 1, not {self.background!r}; leave it out to learn it"
+                f"background must lie strictly between 0 and 1, not {self.background!r}; "
+                "leave it out to learn it"
             )
 
     @property

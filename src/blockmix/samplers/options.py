@@ -9,7 +9,7 @@ from blockmix.errors import InputError
 
 MOST_SLOTS = 255
 # The dense form is the faster one up to here: benchmarks/forms.py.
-MOST_DENSE = 6
+MOST_DENSE = 8
 
 
 @dataclass(frozen=True)
@@ -18,15 +18,17 @@ class ScirOptions:
 
     Arguments:
         slots: communities a node can be in at once, L.
-        moves: "indicators", "cir", or "auto": "cir" where `non_links` or `form="dense"` asks for it, else "indicators".
+        moves: "indicators", "cir", or "auto": "cir" where `non_links` or `form="dense"` asks for it,
+            otherwise "indicators".
         batches: batches a sweep; nodes of one batch read the same state.
         smallest: a phi below this is dropped and may be born again; in units of links.
         cut: a neighbour's community is looked at where its weight is above this.
         start: "partition" or "random".
-        neighbors, non_links, step: of "cir" alone: neighbours read at most, non-links sampled for the unbiased
-            correction (0: closed form), and the step h once samples count. The strengths move with this h, too.
-        form: of "cir" alone: "sparse" rows of `slots` communities, "dense" rows of all of them, with nothing cut
-            off, or "auto": dense where that is faster. The law is the same.
+        neighbors, non_links: of "cir" alone: neighbours read at most, and non-links sampled for the unbiased
+            correction (0: closed form).
+        step: the step h once samples count, of "cir" and of the strengths with either move.
+        form: of "cir" alone: "sparse" rows of `slots` communities, "dense" rows of all of them with nothing
+            cut off, or "auto": dense where that is faster. The law is the same.
     """
 
     slots: int = 16

@@ -1,4 +1,4 @@
-"""A hard partition to start from: constant-Potts communities, from fine to coarse, the best by its likelihood.
+"""A hard partition to start from: constant-Potts communities, fine to coarse, the best by its likelihood.
 
 A random start leaves some communities merged and others split, and a sampler does not repair that in any
 reasonable time. So nodes are first grouped by local moving at a high resolution, the groups are grouped again
@@ -30,7 +30,7 @@ Parts = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Level:
-    """An aggregated network: links between groups (inside ones on the diagonal, counted twice) and group sizes."""
+    """An aggregated network: links between groups, those inside twice on the diagonal, and group sizes."""
 
     links: sp.csr_matrix
     sizes: NDArray[np.float64]

@@ -1,9 +1,9 @@
 """`scir`, the default sampler: sparse memberships, updated node by node, sections 4 to 6 of docs/method.md.
 
-Two local moves share everything else. "indicators" (G1) to (G4) draws the community of every link; it has no step
-size and is the default. "cir" (S1) to (P3) is the diffusion with its exact Cox-Ingersoll-Ross transition, the form
-that takes a sample of neighbours and the unbiased correction for non-links; for few communities it runs on dense
-rows.
+Two local moves share everything else. "indicators" (G1) to (G4) draws the community of every link; it has no
+step size and is the default. "cir" (S1) to (P3) is the diffusion with its exact Cox-Ingersoll-Ross
+transition, the form that takes a sample of neighbours and the unbiased correction for non-links; for few
+communities it runs on dense rows.
 """
 
 from __future__ import annotations
@@ -40,9 +40,8 @@ from blockmix.samplers.options import ScirOptions
 from blockmix.samplers.partition import find_parts
 from blockmix.samplers.starts import dense_rows, random_parts, start_rows, start_strengths
 
-
-# In the first sweeps of warm-up the background explains at most this share of the density: left free, it can take
-# all links before communities have formed, and they never do.
+# In the first sweeps of warm-up the background explains at most this share of the density: left free, it can
+# take all links before communities have formed, and they never do.
 BACKGROUND_HELD_DOWN, BACKGROUND_SHARE = 50, 0.1
 
 
@@ -53,7 +52,7 @@ def warm_up_step(sweep: int) -> float:
 
 @dataclass
 class ScirState:
-    """Everything a chain is: memberships, strengths, sums over nodes, sweeps done. Updated in place by `step`."""
+    """Everything a chain is: memberships, strengths, sums over nodes, sweeps done; `step` updates it."""
 
     rows: Rows
     strengths: Strengths
@@ -143,7 +142,7 @@ class Scir:
         return ScirState(start, strengths, sums)
 
     def step(self, state: ScirState, key: tuple[int, int], warm_up: bool) -> Info:
-        """One sweep: every node once, in batches that read old rows and write new ones, then the strengths."""
+        """One sweep: every node once, in batches that read old rows and write new ones, then strengths."""
         o = self.options
         step = warm_up_step(state.sweep) if warm_up else o.step
         settings = Settings(float(step), o.neighbors, o.non_links, float(o.smallest), float(o.cut), warm_up)
@@ -163,8 +162,9 @@ class Scir:
 
         def update(worker: int, begin: int, end: int) -> None:
             self.update(
-                begin, end, first, self.batches, self.network, state.rows, self.fresh, self.members, state.strengths,
-                self.prior, settings, key, self.scratch[worker], self.statistics[worker], self.worker_sums[worker],
+                begin, end, first, self.batches, self.network, state.rows, self.fresh, self.members,
+                state.strengths, self.prior, settings, key, self.scratch[worker], self.statistics[worker],
+                self.worker_sums[worker],
             )  # fmt: skip
 
         self.workers.share(count, update)
@@ -190,4 +190,6 @@ class Scir:
                 self.prior.background_non_link, step, adapt, key, state.strengths,
             )  # fmt: skip
             if adapt and state.sweep < BACKGROUND_HELD_DOWN:
-                state.strengths.value[k] = min(state.strengths.value[k], BACKGROUND_SHARE * self.graph.density)
+                state.strengths.value[k] = min(
+                    state.strengths.value[k], BACKGROUND_SHARE * self.graph.density
+                )

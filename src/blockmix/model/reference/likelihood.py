@@ -52,29 +52,29 @@ def log_joint(
     eta: tuple[float, float],
 ) -> float:
     """(M8) log p(y, pi, beta), a sum of logs over the observed pairs and the priors."""
-    n, k = pi.shape
+    n, k = len(pi), len(beta)
     total = float(np.sum(xlogy(alpha - 1.0, pi)) + n * (gammaln(k * alpha) - k * gammaln(alpha)))
     total += float(np.sum(xlogy(eta[0] - 1.0, beta) + xlogy(eta[1] - 1.0, 1.0 - beta)))
     total += k * float(gammaln(sum(eta)) - gammaln(eta[0]) - gammaln(eta[1]))
     for a in range(n):
         for b in range(a + 1, n):
             if observed[a, b]:
-                total += np.log(pair_likelihood(int(adjacency[a, b]), pi[a], pi[b], beta, delta))
+                total += float(np.log(pair_likelihood(int(adjacency[a, b]), pi[a], pi[b], beta, delta)))
     return total
 
 
 def general_pair_likelihood(y: int, pi_a: Vector, pi_b: Vector, strengths: Matrix) -> float:
     """(M9) Z_ab = pi_a' B^(y) pi_b for a full K x K matrix of strengths B."""
-    return float(pi_a @ powered(strengths, y) @ pi_b)  # type: ignore[arg-type]
+    return float(pi_a @ powered(strengths, y) @ pi_b)
 
 
 def general_indicator_posterior(y: int, pi_a: Vector, pi_b: Vector, strengths: Matrix) -> Vector:
     """(M10) r_ab(k) = pi_ak (B^(y) pi_b)_k / Z_ab."""
-    weight: Vector = pi_a * (powered(strengths, y) @ pi_b)  # type: ignore[arg-type]
+    weight: Vector = pi_a * (powered(strengths, y) @ pi_b)
     return weight / general_pair_likelihood(y, pi_a, pi_b, strengths)
 
 
 def general_shared_posterior(y: int, pi_a: Vector, pi_b: Vector, strengths: Matrix) -> Matrix:
     """(M11) w_ab(k, l) = pi_ak B_kl^(y) pi_bl / Z_ab."""
-    weight: Matrix = np.outer(pi_a, pi_b) * powered(strengths, y)  # type: ignore[arg-type]
+    weight: Matrix = np.outer(pi_a, pi_b) * powered(strengths, y)
     return weight / general_pair_likelihood(y, pi_a, pi_b, strengths)

@@ -46,12 +46,9 @@ def local_drift(a: int, phi: Matrix, adjacency: Matrix, observed: Mask, g: Globa
     total s_a has the prior Gamma(K alpha + degree(a), 1).
     """
     pi = phi / phi.sum(axis=1, keepdims=True)
-    return (
-        g.alpha
-        + link_count(a, pi, adjacency, observed, g)
-        + non_link_exact(a, pi, adjacency, observed, g)
-        - phi[a]
-    )
+    counts = link_count(a, pi, adjacency, observed, g) + non_link_exact(a, pi, adjacency, observed, g)
+    drift: Vector = g.alpha + counts - phi[a]
+    return drift
 
 
 def link_count(a: int, pi: Matrix, adjacency: Matrix, observed: Mask, g: Globals) -> Vector:
@@ -69,7 +66,8 @@ def link_shape(a: int, pi: Matrix, adjacency: Matrix, observed: Mask, g: Globals
         z = pair_likelihood(1, pi[a], pi[b], g.beta, g.delta)
         w += g.delta / z
         gain += (g.beta - g.delta) * pi[b] / z
-    return pi[a] * (w + gain)
+    count: Vector = pi[a] * (w + gain)
+    return count
 
 
 def non_link_exact(a: int, pi: Matrix, adjacency: Matrix, observed: Mask, g: Globals) -> Vector:
@@ -83,7 +81,8 @@ def non_link_exact(a: int, pi: Matrix, adjacency: Matrix, observed: Mask, g: Glo
 def non_link_first_order(a: int, pi: Matrix, adjacency: Matrix, observed: Mask, g: Globals) -> Vector:
     """(S3) The same sum with 1/Z expanded to first order: pi_ak/(1-delta) (sum_j x_j pi_aj - x_k)."""
     x = (g.beta - g.delta) * pi[non_links_of(a, adjacency, observed)].sum(axis=0) / (1.0 - g.delta)
-    return pi[a] * (float(x @ pi[a]) - x)
+    net: Vector = pi[a] * (float(x @ pi[a]) - x)
+    return net
 
 
 def non_link_resummed(a: int, pi: Matrix, adjacency: Matrix, observed: Mask, g: Globals) -> Vector:
@@ -95,7 +94,8 @@ def non_link_resummed(a: int, pi: Matrix, adjacency: Matrix, observed: Mask, g: 
     rows = pi[non_links_of(a, adjacency, observed)]
     r1, r2 = rows.sum(axis=0), (rows**2).sum(axis=0)
     x = resummed_exposure(r1, r2, pi[a], g)
-    return pi[a] * (float(x @ pi[a]) - x)
+    net: Vector = pi[a] * (float(x @ pi[a]) - x)
+    return net
 
 
 def resummed_exposure(r1: Vector, r2: Vector, pi_a: Vector, g: Globals) -> Vector:
