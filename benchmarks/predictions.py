@@ -36,14 +36,18 @@ def run(name: str, communities: int, seed: int, args: argparse.Namespace) -> dic
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--time-limit", type=float, default=15.0)
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--json", type=Path)
     args = parser.parse_args()
     rows = []
-    print(f"{'network':12} {'K':>5} {'AUC':>7} {'(goal)':>7} {'perpl.':>7} {'(goal)':>7} {'log loss':>10} {'sweeps':>7}")
+    print(
+        f"{'network':12} {'K':>5} {'AUC':>7} {'(goal)':>7} {'perpl.':>7} {'(goal)':>7} {'log loss':>10} {'sweeps':>7}"
+    )
     for name, communities, least_auc, most_perplexity in CASES:
         runs = [run(name, communities, seed, args) for seed in args.seeds]
         mean = {key: statistics.fmean(r[key] for r in runs) for key in SHOWN}
@@ -54,7 +58,9 @@ def main() -> None:
         )
         rows.append({"network": name, "communities": communities, "mean": mean, "runs": runs})
     if args.json:
-        args.json.write_text(json.dumps({"arguments": vars(args) | {"json": None}, "rows": rows}, indent=2) + "\n")
+        args.json.write_text(
+            json.dumps({"arguments": vars(args) | {"json": None}, "rows": rows}, indent=2) + "\n"
+        )
 
 
 if __name__ == "__main__":

@@ -68,7 +68,9 @@ def measure(name: str, communities: int, threads: int, sweeps: int) -> dict[str,
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--sweeps", type=int, default=16)
     parser.add_argument("--json", type=Path)
     parser.add_argument("--one", nargs=3, help=argparse.SUPPRESS)
@@ -78,9 +80,20 @@ def main() -> None:
         print(json.dumps(measure(name, communities, threads, args.sweeps)))
         return
     rows = []
-    print(f"{'network':12} {'K':>7} {'threads':>7} {'ms a sweep':>11} {'M updates/s':>12} {'start s':>8} {'peak MB':>8}")
+    print(
+        f"{'network':12} {'K':>7} {'threads':>7} {'ms a sweep':>11} {'M updates/s':>12} {'start s':>8} {'peak MB':>8}"
+    )
     for name, communities, threads in CASES:
-        command = [sys.executable, __file__, "--sweeps", str(args.sweeps), "--one", name, str(communities), str(threads)]
+        command = [
+            sys.executable,
+            __file__,
+            "--sweeps",
+            str(args.sweeps),
+            "--one",
+            name,
+            str(communities),
+            str(threads),
+        ]
         row = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
         print(
             f"{name:12} {communities:7d} {threads:7d} {row['seconds_a_sweep'] * 1e3:11.1f} "

@@ -6,11 +6,12 @@ import math
 import numpy as np
 import pytest
 
-from blockmix import Graph, HeldOut, InputError, fit, hold_out, load
+from blockmix import Graph, HeldOut, InputError, fit, hold_out, load, planted
 from blockmix.evaluate import auc
 from blockmix.inference.fit import choose_held_out
 from blockmix.kernels.draws import LEAST_WEIGHT
 from blockmix.kernels.workers import WORTH_A_THREAD, Workers
+from blockmix.samplers.choose import choose_communities
 
 
 def assert_same_bits(one, other):
@@ -56,7 +57,7 @@ def test_the_number_of_threads_does_not_change_a_bit(medium, monkeypatch):
         share(self, count, noted)
 
     monkeypatch.setattr(Workers, "share", watched)
-    posts = {threads: fit(medium, 10, seed=11, sweeps=25, threads=threads) for threads in (1, 2, 3)}
+    posts = {threads: fit(medium, 10, seed=11, sweeps=25, chains=1, threads=threads) for threads in (1, 2, 3)}
     assert {(2, 1), (3, 1), (3, 2)} <= taken_part
     assert_same_bits(posts[1], posts[2])
     assert_same_bits(posts[1], posts[3])
@@ -106,7 +107,7 @@ def test_a_held_out_link_is_not_taken_for_a_non_link():
 
 
 def test_sweeps_and_warm_up_are_kept_to(small):
-    post = fit(small, 4, sweeps=30, warm_up=12, threads=1)
+    post = fit(small, 4, sweeps=30, warm_up=12, chains=1, threads=1)
     assert (post.provenance["sweeps"], post.provenance["warm_up"], post.provenance["samples"]) == (30, 12, 18)
     assert post.provenance["node_updates"] == 30 * 300
     assert post.trace["sweep"].tolist() == [1, 2, 3, 10, 20, 30]
@@ -115,13 +116,13 @@ def test_sweeps_and_warm_up_are_kept_to(small):
 
 
 def test_one_sweep_is_enough_for_a_posterior(small):
-    post = fit(small, 4, sweeps=1, threads=1)
+    post = fit(small, 4, sweeps=1, chains=1, threads=1)
     assert post.provenance["samples"] == 1
     assert_sound(post)
 
 
 def test_without_warm_up_every_sweep_is_a_sample(small):
-    post = fit(small, 4, sweeps=7, warm_up=0, threads=1)
+    post = fit(small, 4, sweeps=7, warm_up=0, chains=1, threads=1)
     assert (post.provenance["warm_up"], post.provenance["samples"]) == (0, 7)
 
 
@@ -193,7 +194,7 @@ def test_small_networks_and_cliques_keep_all_their_links_by_default():
 
 
 def test_chains_are_pooled_and_the_first_is_that_of_a_single_run(small):
-    alone = fit(small, 4, seed=3, sweeps=20, threads=1)
+    alone = fit(small, 4, seed=3, sweeps=20, chains=1, threads=1)
     both = fit(small, 4, seed=3, sweeps=20, threads=1, chains=2)
     assert both.provenance["samples"] == 2 * alone.provenance["samples"]
     assert both.numbers.shape == (2, 4)
@@ -211,7 +212,7 @@ def test_chains_are_pooled_and_the_first_is_that_of_a_single_run(small):
 
 def test_the_callback_hears_of_every_evaluation(small):
     reports = []
-    post = fit(small, 4, sweeps=20, threads=1, callback=reports.append)
+    post = fit(small, 4, sweeps=20, chains=1, threads=1, callback=reports.append)
     assert [report.sweep for report in reports] == post.trace["sweep"].tolist() == [1, 2, 3, 10, 20]
     assert [report.warm_up for report in reports] == [True, True, True, False, False]
     assert reports[-1].share == 1.0
@@ -299,7 +300,6 @@ def test_a_network_without_links_is_refused():
         ({"communities": None}, "communities must be a whole number"),
         ({"chains": 0}, "chains must be a whole number of at least 1, not 0"),
         ({"chains": True}, "chains must be a whole number"),
-        ({"chains": None}, "chains must be a whole number"),
         ({"seed": -1}, "seed must be a whole number of at least 0, not -1"),
         ({"seed": 2**64}, r"seed must be below 2\*\*64"),
         ({"seed": 1.5}, "seed must be a whole number"),
@@ -334,3 +334,28 @@ def test_a_real_network_is_found_and_explained(shared_data):
     assert_sound(post)
     assert graph.n_nodes == 34
     assert len(post.communities(0.3)) == 2
+
+
+def test_chains_side_by_side_give_the_same_bits_on_any_number_of_threads(small):
+    posts = [fit(small, 4, seed=5, sweeps=20, chains=3, threads=threads) for threads in (1, 2, 4)]
+    for post in posts[1:]:
+        assert_same_bits(posts[0], post)
+
+
+def test_small_networks_get_several_chains_unless_asked_otherwise(small):
+    assert fit(small, 4, sweeps=3, threads=1).provenance["chains"] == 4
+    assert fit(small, 4, sweeps=3, threads=1, chains=1).provenance["chains"] == 1
+
+
+@pytest.mark.parametrize(("nodes", "communities"), [(2000, 20), (5000, 100)])
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_auto_finds_the_planted_number_of_communities_within_a_fifth(nodes, communities, seed):
+    chosen = choose_communities(planted(nodes, communities, seed=seed).graph, seed)
+    assert abs(chosen - communities) <= 0.2 * communities
+
+
+def test_auto_says_how_many_communities_were_chosen_and_by_whom(small):
+    post = fit(small, "auto", sweeps=3, threads=1)
+    assert post.n_communities >= 2
+    assert "likelihood" in post.provenance["communities_chosen_by"]
+    assert fit(small, 4, sweeps=3, threads=1).provenance["communities_chosen_by"] == "user"

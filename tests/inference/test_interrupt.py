@@ -64,7 +64,7 @@ def interrupt_at(sweep):
 
 
 def test_a_run_interrupted_while_sampling_keeps_its_samples(small):
-    post = fit(small, 4, sweeps=10_000, warm_up=10, seed=1, threads=1, callback=interrupt_at(30))
+    post = fit(small, 4, sweeps=10_000, warm_up=10, seed=1, chains=1, threads=1, callback=interrupt_at(30))
     assert post.provenance["interrupted"]
     assert post.provenance["sweeps"] == 31
     assert post.provenance["samples"] == 21
@@ -73,7 +73,7 @@ def test_a_run_interrupted_while_sampling_keeps_its_samples(small):
 
 
 def test_a_run_interrupted_in_warm_up_still_gives_a_posterior(small):
-    post = fit(small, 4, sweeps=10_000, seed=1, threads=1, callback=interrupt_at(2))
+    post = fit(small, 4, sweeps=10_000, seed=1, chains=1, threads=1, callback=interrupt_at(2))
     assert post.provenance["interrupted"]
     assert post.provenance["sweeps"] == post.provenance["warm_up"] == 3
     assert post.provenance["samples"] == 1
@@ -83,8 +83,8 @@ def test_a_run_interrupted_in_warm_up_still_gives_a_posterior(small):
 
 
 def test_what_an_interrupted_run_keeps_is_what_a_shorter_run_gives(small):
-    stopped = fit(small, 4, sweeps=10_000, warm_up=10, seed=1, threads=1, callback=interrupt_at(30))
-    short = fit(small, 4, sweeps=31, warm_up=10, seed=1, threads=1)
+    stopped = fit(small, 4, sweeps=10_000, warm_up=10, seed=1, chains=1, threads=1, callback=interrupt_at(30))
+    short = fit(small, 4, sweeps=31, warm_up=10, seed=1, chains=1, threads=1)
     np.testing.assert_array_equal(stopped.mean, short.mean)
     np.testing.assert_array_equal(stopped.held_out.probability, short.held_out.probability)
 

@@ -42,4 +42,9 @@ def test_a_model_is_frozen_and_can_be_written_to_a_manifest():
     with pytest.raises(AttributeError):
         model.communities = 5
     written = json.loads(json.dumps(model.to_dict()))
-    assert written == {"communities": 4, "alpha": DEFAULT_CONCENTRATION / 4, "eta": [2.0, 3.0], "background": 0.01}
+    assert written == {
+        "communities": 4,
+        "alpha": DEFAULT_CONCENTRATION / 4,
+        "eta": [2.0, 3.0],
+        "background": 0.01,
+    }

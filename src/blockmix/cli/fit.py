@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -42,14 +42,14 @@ def fit(
         ),
     ],
     communities: Annotated[
-        int,
+        str,
         typer.Option(
             "-k",
             "--communities",
-            help="Communities to allow; those not needed stay empty.",
-            show_default=False,
+            metavar="K|auto",
+            help="Communities to allow; those not needed stay empty. auto: as many as the best hard partition has.",
         ),
-    ],
+    ] = "auto",
     output: Annotated[
         Path | None, typer.Option("-o", "--output", metavar="DIR", help="Folder for the results.")
     ] = None,
@@ -132,7 +132,7 @@ def fit(
     goes to standard error.
 
     \b
-      blockmix fit edges.txt -k 20                      a look at the communities
+      blockmix fit edges.txt                            a look at the communities
       blockmix fit edges.csv.gz -k 100 -o run --seed 7  all results in a folder
       blockmix fit dataset:netscience -k 30             a known network
 
@@ -142,7 +142,8 @@ def fit(
     about) and the posterior, which blockmix predict, blockmix evaluate and
     blockmix.load open.
     """
-    _check_early(sampler, communities, alpha, background, sweeps, time_limit, warm_up)
+    wanted = _communities(communities)
+    _check_early(sampler, wanted, alpha, background, sweeps, time_limit, warm_up)
     options: dict[str, Any] = {
         "sampler": sampler, "seed": seed, "time_limit": time_limit, "sweeps": sweeps, "warm_up": warm_up,
         "chains": chains, "threads": threads, "device": device, "held_out": held_out,
@@ -150,12 +151,12 @@ def fit(
     }  # fmt: skip
     with claimed(output, overwrite) as folder:
         graph = _read(edges, nodes, threads, quiet)
-        run(graph, communities, options, folder, threshold, as_json, quiet)
+        run(graph, wanted, options, folder, threshold, as_json, quiet)
 
 
 def run(
     graph: Graph,
-    communities: int,
+    communities: int | Literal["auto"],
     options: dict[str, Any],
     folder: Path | None,
     threshold: float,
@@ -200,9 +201,21 @@ def record(post: Posterior, threshold: float) -> dict[str, Any]:
     return found
 
 
+def _communities(text: str) -> int | Literal["auto"]:
+    """What -k says: a number, or auto."""
+    from blockmix.errors import InputError
+
+    if text == "auto":
+        return "auto"
+    try:
+        return int(text)
+    except ValueError:
+        raise InputError(f"-k must be a whole number or auto, not {text!r}") from None
+
+
 def _check_early(
     sampler: str,
-    communities: int,
+    communities: int | Literal["auto"],
     alpha: float | None,
     background: float | None,
     sweeps: int | None,
@@ -215,7 +228,7 @@ def _check_early(
     from blockmix.samplers import check_sampler
 
     check_sampler(sampler)
-    Model(communities, alpha, background=background)
+    Model(1 if communities == "auto" else communities, alpha, background=background)
     Plan(sweeps, time_limit, warm_up)
 
 

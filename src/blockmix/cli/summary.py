@@ -38,6 +38,10 @@ def print_summary(post: Posterior, threshold: float, folder: Path | None) -> Non
         console.print(f"... and {len(covers) - MOST_COMMUNITIES:,} smaller ones")
     _print_bridges(console, post)
     console.print(scores_text(post))
+    if facts["communities_chosen_by"] != "user":
+        console.print(
+            f"{post.n_communities:,} communities were allowed: as many as the best hard partition has"
+        )
     console.print(
         f"{_count(facts['sweeps'], 'sweep')} of {_count(facts['chains'], 'chain')} in "
         f"{facts['seconds']:.1f} s, seed {facts['seed']}"

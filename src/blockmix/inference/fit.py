@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import Any, Literal
 
 from blockmix.errors import InputError
@@ -16,6 +17,7 @@ from blockmix.kernels.workers import Workers
 from blockmix.model import Model
 from blockmix.posterior.posterior import Posterior
 from blockmix.samplers import check_sampler
+from blockmix.samplers.choose import choose_communities
 from blockmix.samplers.options import ScirOptions
 from blockmix.samplers.scir import Scir
 
@@ -29,7 +31,7 @@ SMALLEST_HELD_OUT = 40
 
 def fit(
     graph: Graph,
-    communities: int,
+    communities: int | Literal["auto"] = "auto",
     *,
     sampler: str = "scir",
     seed: int = 0,
@@ -52,7 +54,8 @@ def fit(
 
     Arguments:
         graph: the network.
-        communities: how many communities to allow, K. Those that are not needed stay empty.
+        communities: how many communities to allow, K. Those that are not needed stay empty. "auto" takes as many
+            as the best hard partition of the network has, by its integrated likelihood.
         sampler: which algorithm, by name.
         seed: the same seed gives the same result, bit for bit, on any number of threads.
         chains: independent chains, pooled in the end. By default 4 on networks of up to 50,000 links, where
@@ -88,21 +91,26 @@ def fit(
     chains, seed = whole_number("chains", chains, 1), _seed(seed)
     if graph.n_edges == 0:
         raise InputError("the network has no links: there is nothing to learn from")
-    model = Model(whole_number("communities", communities, 1), alpha, _floats(eta), background)
     data = choose_held_out(graph, held_out, held_out_kind, seed)
+    chosen = isinstance(communities, str) and communities == "auto"
+    model = Model(
+        1 if chosen else whole_number("communities", communities, 1), alpha, _floats(eta), background
+    )
     plan = Plan(sweeps, time_limit, warm_up, watched=data.n_pairs > 0)
     settings = _options(options)
     display = choose_progress(progress)
     began = time.perf_counter()
     try:
+        if chosen:
+            display.waiting("choosing the number of communities")
+            model = replace(model, communities=choose_communities(data.training, seed))
         with Workers(threads) as workers:
             samplers = _samplers(chains, data, model, settings, workers)
             result = Run(samplers, workers, data, plan, seed, display, callback).execute()
     finally:
         display.close()
-    return build_posterior(
-        graph, data, model, settings, result, seed, time.perf_counter() - began, workers.threads
-    )
+    seconds = time.perf_counter() - began
+    return build_posterior(graph, data, model, settings, result, seed, chosen, seconds, workers.threads)
 
 
 def _samplers(

@@ -120,7 +120,7 @@ class Run:
         low, high = stream_key(np.uint64(self.seed), number)
         key = int(low), int(high)
         sampler = self.samplers[number]
-        summary = ChainSummary.empty(sampler.nodes, sampler.communities, sampler.options.slots)
+        summary = ChainSummary.empty(sampler.nodes, sampler.communities, sampler.slots)
         return Chain(sampler, sampler.init(key), key, summary, np.zeros(self.data.n_pairs))
 
     def _advance(self, chains: list[Chain], warm_up: bool, samples: int) -> list[Info]:
@@ -142,7 +142,9 @@ class Run:
         """The predictions, every chain weighing the same."""
         return np.asarray(np.mean([chain.forecast for chain in chains], axis=0))
 
-    def _evaluate(self, chains: list[Chain], sweep: int, warm_up: bool, seconds: float, infos: list[Info]) -> None:
+    def _evaluate(
+        self, chains: list[Chain], sweep: int, warm_up: bool, seconds: float, infos: list[Info]
+    ) -> None:
         scores: Scores | None = None
         if self.data.n_pairs:
             scores = score(self._forecast(chains), self.data.links, self.data.density)

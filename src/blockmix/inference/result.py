@@ -28,6 +28,7 @@ def build_posterior(
     options: ScirOptions,
     result: RunResult,
     seed: int,
+    chosen: bool,
     total_seconds: float,
     threads: int,
 ) -> Posterior:
@@ -51,6 +52,7 @@ def build_posterior(
         "sampler": "scir",
         "model": model.to_dict() | {"eta": list(model.eta)},
         "options": asdict(options),
+        "communities_chosen_by": "integrated likelihood of a hard partition" if chosen else "user",
         "seed": seed,
         "chains": len(result.chains),
         "sweeps": result.sweeps,

@@ -11,19 +11,21 @@ from blockmix.samplers.partition import fine_to_coarse, integrated_likelihood
 
 # A part of fewer nodes is a leftover, not a community.
 SMALLEST_COMMUNITY = 3
+# One community would leave nothing to find.
+FEWEST = 2
 
 
 def choose_communities(graph: Graph, seed: int) -> int:
-    """The number of communities in the hard partition of the highest integrated likelihood.
+    """The number of communities in the hard partition of the highest integrated likelihood, at least two.
 
-    The likelihood has every strength integrated out, so more parts have to pay for themselves: the best number
-    is inside the range, not at its end. Overlap is not looked at, and does not need to be: a node that is in
+    The likelihood has every strength integrated out, so more parts have to pay for themselves: the best
+    number is inside the range, not at its end. Overlap is not looked at, and does not need to be: a node that is in
     two communities is put into one of them, and both are still there.
     """
-    best, best_score = 1, -math.inf
-    for parts, _ in fine_to_coarse(graph, np.random.default_rng(seed)):
+    best, best_score = FEWEST, -math.inf
+    for _, _, parts in fine_to_coarse(graph, np.random.default_rng(seed)):
         sizes = np.bincount(parts)
         score = integrated_likelihood(graph, parts, len(sizes))
         if score > best_score:
             best, best_score = int(np.count_nonzero(sizes >= SMALLEST_COMMUNITY)), score
-    return max(best, 1)
+    return max(best, FEWEST)

@@ -8,6 +8,7 @@ highest integrated likelihood is taken (Traag, Van Dooren and Nesterov 2011; Dau
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +21,7 @@ from blockmix.graph.graph import Graph
 from blockmix.kernels.partition import local_moves
 
 # Resolutions go from here down to a share of the density, each this many times smaller than the last.
-FINEST, COARSEST_SHARE, FACTOR = 0.5, 0.3, 2.0
+FINEST, COARSEST_SHARE, FACTOR = 0.5, 0.3, 2.0**0.5
 # Partitions with fewer parts than this share of K are not looked at: where communities are hard to see, the
 # likelihood would rather have one, and a chain that starts there finds nothing else.
 FEWEST_SHARE = 0.25
@@ -40,23 +41,28 @@ def find_parts(graph: Graph, communities: int, rng: np.random.Generator) -> Part
     """A part in 0..K-1 for every node; nodes without links are spread at random."""
     if graph.n_edges == 0:
         return rng.integers(0, communities, graph.n_nodes)
-    level = base = _base(graph)
-    parts = np.arange(graph.n_nodes)
-    best, best_score, best_resolution = parts, -np.inf, FINEST
-    for resolution in _resolutions(graph):
-        level, parts = _coarsen(level, parts, resolution, rng)
+    best, best_score, best_resolution = np.zeros(graph.n_nodes, dtype=np.int64), -np.inf, FINEST
+    for resolution, level, parts in fine_to_coarse(graph, rng):
         if len(level.sizes) < FEWEST_SHARE * communities and np.isfinite(best_score):
             break
         found = _reduced(level, parts, communities)
         score = integrated_likelihood(graph, found, communities)
         if score > best_score:
             best, best_score, best_resolution = found, score, resolution
-    polished = _polished(base, best, best_resolution, rng)
+    polished = _polished(_base(graph), best, best_resolution, rng)
     if integrated_likelihood(graph, polished, communities) > best_score:
         best = polished
     isolated = np.flatnonzero(graph.degrees == 0)
     best[isolated] = rng.integers(0, communities, len(isolated))
     return best
+
+
+def fine_to_coarse(graph: Graph, rng: np.random.Generator) -> Iterator[tuple[float, Level, Parts]]:
+    """Resolution, aggregated network and parts, at lower and lower resolutions."""
+    level, parts = _base(graph), np.arange(graph.n_nodes)
+    for resolution in _resolutions(graph):
+        level, parts = _coarsen(level, parts, resolution, rng)
+        yield resolution, level, parts
 
 
 def _base(graph: Graph) -> Level:

@@ -33,6 +33,7 @@ from blockmix.kernels.layout import (
 )
 from blockmix.kernels.local import commit_range, update_range
 from blockmix.kernels.philox import stream_key
+from blockmix.kernels.special import expint_e1
 from blockmix.kernels.strength import collect_pairs, merge_members, update_strengths
 from blockmix.kernels.workers import Workers
 from blockmix.model import Model
@@ -40,9 +41,22 @@ from blockmix.samplers.options import ScirOptions
 from blockmix.samplers.partition import find_parts
 from blockmix.samplers.starts import dense_rows, random_parts, start_rows, start_strengths
 
+# Births a node has in a sweep on average, at most; beyond that the smallest ones are not worth their slots.
+MOST_EXPECTED_BIRTHS = 8.0
 # In the first sweeps of warm-up the background explains at most this share of the density: left free, it can
 # take all links before communities have formed, and they never do.
 BACKGROUND_HELD_DOWN, BACKGROUND_SHARE = 50, 0.1
+
+
+def smallest_kept(concentration: float, smallest: float) -> float:
+    """The smallest phi that is kept, raised where a large K alpha would fill the slots with births.
+
+    >>> smallest_kept(0.3, 0.005), round(smallest_kept(50.0, 0.005), 3)
+    (0.005, 1.159)
+    """
+    while concentration * expint_e1(smallest) > MOST_EXPECTED_BIRTHS:
+        smallest *= 1.1
+    return smallest
 
 
 def warm_up_step(sweep: int) -> float:
@@ -91,6 +105,7 @@ class Scir:
         self.dense = options.is_dense(self.communities)
         self.update = self._local_update()
         self.slots = slots = self.communities if self.dense else options.slots
+        self.smallest = smallest_kept(self.communities * self.prior.alpha, float(options.smallest))
         pool = workers.threads
         self.batches = min(options.batches, self.nodes)
         self.fresh = empty_rows(-(-self.nodes // self.batches), slots)
@@ -145,7 +160,7 @@ class Scir:
         """One sweep: every node once, in batches that read old rows and write new ones, then strengths."""
         o = self.options
         step = warm_up_step(state.sweep) if warm_up else o.step
-        settings = Settings(float(step), o.neighbors, o.non_links, float(o.smallest), float(o.cut), warm_up)
+        settings = Settings(float(step), o.neighbors, o.non_links, self.smallest, float(o.cut), warm_up)
         word = Key(np.uint32(key[0]), np.uint32(key[1]), np.uint32(state.sweep))
         self.worker_sums[:] = 0
         for batch in range(self.batches):
