@@ -9,6 +9,8 @@ from scipy import stats
 
 from blockmix.kernels import dense, local
 from blockmix.kernels.layout import FIXED_POINT, STATISTICS, empty_rows, new_scratch
+from blockmix.kernels.non_links import correct_non_links, mean_exposure, non_link_exposure
+from blockmix.kernels.rows import leave_out_hidden
 from blockmix.model.reference import scir as reference
 from blockmix.samplers.starts import dense_rows
 
@@ -60,15 +62,15 @@ def test_counts_and_exposures_are_those_of_the_sparse_form_and_the_reference(den
         gain = dense.read_dense_links(
             a, case.network, case.rows, case.strengths, case.prior, settings, case.key, s
         )
-        local.leave_out_hidden(a, case.network, case.rows, s)
-        local.non_link_exposure(6, 6, case.members, case.strengths, not non_links, s)
+        leave_out_hidden(a, case.network, case.rows, s)
+        non_link_exposure(6, 6, case.members, case.strengths, not non_links, s)
         if non_links:
-            local.correct_non_links(a, 6, case.network, case.rows, case.strengths, settings, case.key, s)
+            correct_non_links(a, 6, case.network, case.rows, case.strengths, settings, case.key, s)
         d = case.g.beta - case.g.delta
         arguments = (a, case.pi, case.adjacency, case.observed, case.g)
         counts = case.pi[a] * (gain + d * s.gain[:6])
         np.testing.assert_allclose(counts, reference.link_shape(*arguments), atol=ROUNDING)
-        mean = local.mean_exposure(6, case.strengths, s)
+        mean = mean_exposure(6, case.strengths, s)
         found = case.pi[a] * (mean - d * s.exposure[:6])
         np.testing.assert_allclose(found, equation(*arguments), atol=SINGLE_PRECISION)
 

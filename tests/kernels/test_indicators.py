@@ -11,8 +11,11 @@ import pytest
 from scipy import stats
 from scipy.special import gammaln
 
-from blockmix.kernels import indicators, local
+from blockmix.kernels import indicators
 from blockmix.kernels.layout import STATISTICS, empty_rows, new_scratch
+from blockmix.kernels.non_links import non_link_exposure
+from blockmix.kernels.redraw import log_residual, redraw_range
+from blockmix.kernels.rows import add_local, gather_statistics, leave_out_hidden, load_row
 from blockmix.model.reference.likelihood import indicator_posterior, pair_likelihood
 from blockmix.model.reference.scir import links_of, non_links_of, pair_counts
 
@@ -28,10 +31,10 @@ def prepare(case, a, sweep=0):
     degree = int(case.network.offsets[a + 1] - case.network.offsets[a])
     mass = degree + len(case.members) * case.prior.alpha
     s = case.scratch
-    own = local.load_row(case.rows, a, s)
+    own = load_row(case.rows, a, s)
     indicators.draw_uniforms(a, degree, case.key, s.uniforms)
     count = indicators.draw_links(a, own, case.network, case.rows, case.strengths, 0.0, case.key, s)
-    local.leave_out_hidden(a, case.network, case.rows, s)
+    leave_out_hidden(a, case.network, case.rows, s)
     typical = indicators.set_tilts(count, own, degree, mass, case.members, case.strengths, s)
     return own, count, degree, mass, typical
 
@@ -78,8 +81,8 @@ def test_links_inside_communities_are_counted_as_in_the_reference(kernel_case, s
     inside = 0.0
     for a in range(12):
         own, count, *_ = prepare(case, a)
-        indicators.set_exposure(own, case.members, case.strengths, case.scratch)
-        inside += local.gather_statistics(own, case.strengths, case.scratch, statistics)
+        non_link_exposure(own, own, case.members, case.strengths, True, case.scratch)
+        inside += gather_statistics(own, case.strengths, case.scratch, statistics)
         forget(case, count)
     expected = pair_counts(case.pi, case.adjacency, case.observed, case.g).links
     np.testing.assert_allclose(statistics[:, 2] / 2**30, expected, atol=SINGLE_PRECISION)
@@ -132,7 +135,7 @@ def test_a_pass_of_redraws_leaves_the_collapsed_law_as_it_is(kernel_case, seed, 
         state = states[rng.choice(27, p=law)]
         for k in range(3):
             if s.place[k] < 0:
-                local.add_local(k, 0.0, 0.0, count, s)
+                add_local(k, 0.0, 0.0, count, s)
                 s.tilt[count] = tilt[k]
                 count += 1
         s.indicator[:3] = s.place[list(state)]
@@ -190,9 +193,7 @@ def test_the_residual_is_exact_for_hard_clusters(kernel_case, seed):
     new = np.array([0.1, 0.2, 0.7])
     s.phi[:3] = 5.0 * new[s.community[:3]]
     arguments = (mass, case.members, case.strengths, s)
-    found = indicators.log_residual(count, own, 5.0, True, *arguments) - indicators.log_residual(
-        count, own, 5.0, False, *arguments
-    )
+    found = log_residual(count, own, 5.0, True, *arguments) - log_residual(count, own, 5.0, False, *arguments)
     tilt = s.tilt[s.place[np.arange(3)]]
 
     def exact(pi):
@@ -218,7 +219,7 @@ def redraw(case, scratch, communities, slots):
     nodes = len(case.pi)
     fresh = empty_rows(nodes, slots)
     statistics, sums = np.zeros((communities, STATISTICS), dtype=np.int64), np.zeros(3, dtype=np.int64)
-    indicators.redraw_range(
+    redraw_range(
         0, nodes, 0, 1, case.network, case.rows, fresh, case.members, case.strengths, case.prior,
         case.settings, case.key, scratch, statistics, sums,
     )  # fmt: skip

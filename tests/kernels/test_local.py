@@ -10,6 +10,7 @@ from scipy import stats
 from scipy.special import exp1
 
 from blockmix.kernels import local
+from blockmix.kernels.births import birth_survives, give_birth
 from blockmix.kernels.cir import cir_scale
 from blockmix.kernels.layout import (
     EXPOSURE,
@@ -22,6 +23,16 @@ from blockmix.kernels.layout import (
     Strengths,
     empty_rows,
     new_scratch,
+)
+from blockmix.kernels.links import read_links, sampled_place
+from blockmix.kernels.non_links import correct_non_links, is_non_link, mean_exposure, non_link_exposure
+from blockmix.kernels.rows import (
+    add_local,
+    gather_statistics,
+    keep_largest,
+    leave_out_hidden,
+    load_row,
+    write_row,
 )
 from blockmix.kernels.strength import collect_pairs
 from blockmix.model.reference import scir as reference
@@ -38,17 +49,15 @@ SMALLEST_P = 1e-3 / COMPARISONS
 def read(case, a, non_links=0, resum=True):
     """The steps of `update_node` up to the drift; returns the local count and W."""
     settings = case.settings._replace(non_links=non_links)
-    own = local.load_row(case.rows, a, case.scratch)
-    count, gain = local.read_links(
+    own = load_row(case.rows, a, case.scratch)
+    count, gain = read_links(
         a, own, case.network, case.rows, case.strengths, case.prior, settings, case.key, case.scratch
     )
     assert count == own
-    local.leave_out_hidden(a, case.network, case.rows, case.scratch)
-    local.non_link_exposure(count, own, case.members, case.strengths, resum and not non_links, case.scratch)
+    leave_out_hidden(a, case.network, case.rows, case.scratch)
+    non_link_exposure(count, own, case.members, case.strengths, resum and not non_links, case.scratch)
     if non_links:
-        local.correct_non_links(
-            a, count, case.network, case.rows, case.strengths, settings, case.key, case.scratch
-        )
+        correct_non_links(a, count, case.network, case.rows, case.strengths, settings, case.key, case.scratch)
     return own, gain
 
 
@@ -111,7 +120,7 @@ def test_non_links_are_those_of_the_reference(kernel_case, seed, resum, non_link
         own, _ = read(case, a, non_links, resum)
         s = case.scratch
         x = spread(case, own, (case.g.beta[s.community[:own]] - case.g.delta) * s.exposure[:own])
-        mean = local.mean_exposure(own, case.strengths, s)
+        mean = mean_exposure(own, case.strengths, s)
         assert mean == pytest.approx(x @ case.pi[a], abs=ROUNDING)
         expected = equation(*reference_arguments(case, a))
         np.testing.assert_allclose(case.pi[a] * (mean - x), expected, atol=tolerance)
@@ -126,7 +135,7 @@ def test_the_split_drift_without_noise_is_the_drift_of_the_reference(kernel_case
     for a in range(len(case.pi)):
         own, gain = read(case, a, non_links=10**6)
         s = case.scratch
-        mean = local.mean_exposure(own, case.strengths, s)
+        mean = mean_exposure(own, case.strengths, s)
         for at in range(own):
             shape, rate = local.split_drift(at, gain, mean, case.total[a], case.strengths, case.prior, s)
             assert shape >= case.prior.alpha
@@ -149,12 +158,12 @@ def test_every_neighbour_of_a_systematic_sample_is_read_equally_often():
             weight = degree / reads
             hits = np.zeros(degree, dtype=int)
             for cell in range(degree):
-                places = [local.sampled_place(i, (cell + 0.5) / reads, weight, degree) for i in range(reads)]
+                places = [sampled_place(i, (cell + 0.5) / reads, weight, degree) for i in range(reads)]
                 assert len(set(places)) == reads
                 hits[places] += 1
             np.testing.assert_array_equal(hits, reads)
     # an offset that rounding carries to its very end stays inside the list
-    assert local.sampled_place(2, 7 / 3, 7 / 3, 7) == 6
+    assert sampled_place(2, 7 / 3, 7 / 3, 7) == 6
 
 
 def test_a_sample_of_neighbours_estimates_all_of_them_without_bias(kernel_case):
@@ -197,7 +206,7 @@ def test_a_non_link_is_neither_linked_nor_held_out_nor_a_node_with_itself(kernel
     for a in range(12):
         for b in range(12):
             expected = bool(case.observed[a, b] and case.adjacency[a, b] == 0)
-            assert local.is_non_link(a, b, case.network) == expected
+            assert is_non_link(a, b, case.network) == expected
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -209,7 +218,7 @@ def test_pairs_inside_communities_are_counted_as_in_the_reference(kernel_case, s
     inside = 0.0
     for a in range(len(case.pi)):
         own, _ = read(case, a, non_links=10**6)
-        inside += local.gather_statistics(own, case.strengths, case.scratch, statistics[0])
+        inside += gather_statistics(own, case.strengths, case.scratch, statistics[0])
         forget(case, own)
     links, non_links = np.zeros(communities), np.zeros(communities)
     np.testing.assert_allclose(
@@ -249,7 +258,7 @@ def test_a_birth_survives_as_its_exposure_to_non_links_says(kernel_case, seed):
         rest = case.pi[reference.non_links_of(a, case.adjacency, case.observed), k].sum() + case.pi[a, k]
         loss = (case.g.beta[k] - case.g.delta) * rest / (1 - case.g.delta) - mean
         larger = cir_scale(1 + max(loss, 0.0) / case.total[a], step) - cir_scale(1.0, step)
-        found = local.birth_survives(
+        found = birth_survives(
             a, k, size, u, mean, case.total[a], case.network, case.rows, case.members, case.strengths,
             case.settings, case.key,
         )  # fmt: skip
@@ -270,9 +279,7 @@ def test_births_have_the_number_and_the_sizes_of_a_gamma_process(kernel_case, lo
     scale = cir_scale(rate, step)
     numbers, sizes = [], []
     for a in range(4000):
-        count = local.give_birth(
-            a, 0, *alone, members, 0.0, total, strengths, prior, settings, case.key, scratch
-        )
+        count = give_birth(a, 0, *alone, members, 0.0, total, strengths, prior, settings, case.key, scratch)
         numbers.append(count)
         sizes.extend(scratch.phi[:count])
         scratch.place[scratch.community[:count]] = -1
@@ -295,9 +302,7 @@ def test_births_on_one_community_add_up_to_its_gamma_draw(kernel_case):
     settings = case.settings._replace(step=0.5, smallest=1e-9)
     sizes = np.zeros(4000)
     for a in range(len(sizes)):
-        count = local.give_birth(
-            a, 0, *alone, members, 0.0, 3.0, strengths, prior, settings, case.key, scratch
-        )
+        count = give_birth(a, 0, *alone, members, 0.0, 3.0, strengths, prior, settings, case.key, scratch)
         sizes[a] = scratch.phi[0] if count else 0.0
         scratch.place[0] = -1
     p = stats.kstest(sizes, stats.gamma(0.7, scale=1 / cir_scale(1.0, 0.5)).cdf).pvalue
@@ -308,8 +313,8 @@ def test_births_do_not_fall_on_communities_the_node_is_in(kernel_case):
     case, alone = kernel_case(0), lonely(50)
     members, strengths, prior, scratch = birth_case(2, 3.0, 0.05, 0.0)
     for a in range(50):
-        local.add_local(1, 2.5, 0.5, 0, scratch)
-        count = local.give_birth(
+        add_local(1, 2.5, 0.5, 0, scratch)
+        count = give_birth(
             a, 1, *alone, members, 0.0, 3.0, strengths, prior, case.settings, case.key, scratch
         )
         assert scratch.phi[0] == 2.5
@@ -332,8 +337,8 @@ def test_the_largest_components_stay_and_the_dropped_mass_is_told(phi, slots, ke
     """(P3), (E6): never empty, never more than the slots, never below the smallest."""
     scratch = new_scratch(10, slots, 4)
     for at, size in enumerate(phi):
-        local.add_local(9 - at, size, 0.0, at, scratch)
-    count, lost = local.keep_largest(len(phi), slots, 0.01, scratch)
+        add_local(9 - at, size, 0.0, at, scratch)
+    count, lost = keep_largest(len(phi), slots, 0.01, scratch)
     np.testing.assert_allclose(np.sort(scratch.phi[:count]), np.sort(kept))
     assert lost == pytest.approx(dropped)
     assert (scratch.place == -1).all()
@@ -350,7 +355,7 @@ def test_a_written_row_sums_to_one_and_ends_where_it_says(kept, poisoned):
     fresh = empty_rows(2, 4)
     fresh.weights[:] = np.nan
     statistics = np.zeros((8, STATISTICS), dtype=np.int64)
-    local.write_row(kept, 1, fresh, scratch, statistics)
+    write_row(kept, 1, fresh, scratch, statistics)
     np.testing.assert_array_equal(fresh.words[1, : 2 * kept : 2], np.arange(kept) * 2)
     if kept < 4:
         assert fresh.words[1, 2 * kept] == -1
@@ -389,9 +394,9 @@ def test_in_warm_up_an_unexplained_link_draws_its_neighbours_community_in(kernel
     case = kernel_case(0, communities=6, most=2, below=False)
     wider = 0
     for a in range(12):
-        own = local.load_row(case.rows, a, case.scratch)
+        own = load_row(case.rows, a, case.scratch)
         settings = case.settings._replace(pull=True)
-        count, _ = local.read_links(
+        count, _ = read_links(
             a, own, case.network, case.rows, case.strengths, case.prior, settings, case.key, case.scratch
         )
         near = case.pi[reference.links_of(a, case.adjacency, case.observed)]

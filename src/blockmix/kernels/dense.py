@@ -19,18 +19,11 @@ from blockmix.kernels.layout import (
     Settings,
     Strengths,
 )
-from blockmix.kernels.local import (
-    correct_non_links,
-    gather_statistics,
-    leave_out_hidden,
-    mean_exposure,
-    move,
-    non_link_exposure,
-    sampled_place,
-    systematic_sample,
-    write_row,
-)
+from blockmix.kernels.links import sampled_place, systematic_sample
+from blockmix.kernels.local import move
+from blockmix.kernels.non_links import correct_non_links, mean_exposure, non_link_exposure
 from blockmix.kernels.philox import inlined_kernel, kernel
+from blockmix.kernels.rows import gather_statistics, leave_out_hidden, write_row
 
 # The total of a row is a float32 that is divided by; what underflows stays here.
 LEAST_TOTAL = 1e-30

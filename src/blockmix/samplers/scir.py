@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from blockmix.graph.graph import Graph
 from blockmix.graph.split import HeldOut, hold_out
 from blockmix.kernels.dense import update_dense_range
-from blockmix.kernels.indicators import redraw_range
 from blockmix.kernels.layout import (
     FIXED_POINT,
     STATISTICS,
@@ -31,8 +30,10 @@ from blockmix.kernels.layout import (
     empty_rows,
     new_scratch,
 )
-from blockmix.kernels.local import commit_range, update_range
+from blockmix.kernels.local import update_range
 from blockmix.kernels.philox import stream_key
+from blockmix.kernels.redraw import redraw_range
+from blockmix.kernels.rows import commit_range
 from blockmix.kernels.special import expint_e1
 from blockmix.kernels.strength import collect_pairs, merge_members, update_strengths
 from blockmix.kernels.workers import Workers
