@@ -320,7 +320,6 @@ class TestErrors:
             ("fit", "EDGES", "-k", 3, "--chains", 0),
             ("fit", "EDGES", "-k", 3, "--device", "abacus"),
             ("fit", "EDGES", "-k", "many"),
-            ("fit", "EDGES"),
             ("fit", "dataset:atlantis", "-k", 3),
             ("predict", "nowhere", "EDGES"),
             ("evaluate", "nowhere", "--truth", "EDGES"),

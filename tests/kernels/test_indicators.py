@@ -32,7 +32,7 @@ def prepare(case, a, sweep=0):
     mass = degree + len(case.members) * case.prior.alpha
     s = case.scratch
     own = load_row(case.rows, a, s)
-    indicators.draw_uniforms(a, degree, case.key, s.uniforms)
+    indicators.draw_uniforms(a, degree, case.network, case.rows, case.key, s)
     count = indicators.draw_links(a, own, case.network, case.rows, case.strengths, 0.0, case.key, s)
     leave_out_hidden(a, case.network, case.rows, s)
     typical = indicators.set_tilts(count, own, degree, mass, case.members, case.strengths, s)

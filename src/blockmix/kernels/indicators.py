@@ -37,9 +37,15 @@ MOST_ATTEMPTS = 64
 
 
 @inlined_kernel
-def draw_uniforms(a: int, degree: int, key: Key, uniforms: np.ndarray) -> None:
-    """Four uniforms for every link, one Philox block each, ahead of the branches that use them."""
+def draw_uniforms(a: int, degree: int, network: Network, rows: Rows, key: Key, scratch: Scratch) -> None:
+    """Four uniforms for every link, one Philox block each, ahead of the branches that use them.
+
+    The first word of every neighbour's row is read along the way: on a large network each is a cache miss, and
+    here, without branches between them, many are under way at once.
+    """
+    begin, uniforms = network.offsets[a], scratch.uniforms
     for i in range(degree):
+        scratch.indicator[i] = rows.words[network.neighbors[begin + i], 0]
         w0, w1, w2, w3 = philox4x32(
             np.uint32(a), key.sweep, stream_word(DRAW_LINK, 0), np.uint32(i), key.low, key.high
         )

@@ -137,7 +137,7 @@ def redraw_node(
     degree = network.offsets[a + 1] - network.offsets[a]
     mass = degree + len(members) * prior.alpha
     own = load_row(rows, a, scratch)
-    draw_uniforms(a, degree, key, scratch.uniforms)
+    draw_uniforms(a, degree, network, rows, key, scratch)
     count = draw_links(a, own, network, rows, strengths, settings.cut, key, scratch)
     leave_out_hidden(a, network, rows, scratch)
     non_link_exposure(own, own, members, strengths, True, scratch)

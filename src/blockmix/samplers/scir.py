@@ -53,7 +53,7 @@ def smallest_kept(concentration: float, smallest: float) -> float:
     """The smallest phi that is kept, raised where a large K alpha would fill the slots with births.
 
     >>> smallest_kept(0.3, 0.005), round(smallest_kept(50.0, 0.005), 3)
-    (0.005, 1.159)
+    (0.005, 1.258)
     """
     while concentration * expint_e1(smallest) > MOST_EXPECTED_BIRTHS:
         smallest *= 1.1
