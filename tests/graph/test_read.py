@@ -110,7 +110,10 @@ def test_words_above_integers_are_column_names_and_words_above_words_are_a_link(
     assert "column names" in str(header)
     assert links(read("ann bob\ncid dan\n")) == {frozenset(("ann", "bob")), frozenset(("cid", "dan"))}
     assert links(read("ann bob\n")) == {frozenset(("ann", "bob"))}
-    assert "if it names the columns" in str(read("source,target\nann,bob\n").summary)
+    named = read("source,target\nann,bob\n")
+    assert list(named.labels) == ["ann", "bob"]
+    assert "column names" in str(named.summary)
+    assert list(read("ann,bob\ncem,bob\n").labels) == ["ann", "bob", "cem"]
 
 
 def test_a_line_of_two_numbers_is_never_swallowed_but_pointed_out(read):

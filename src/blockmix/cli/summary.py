@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from blockmix.posterior.posterior import Posterior
 
 MOST_COMMUNITIES, MOST_MEMBERS, MOST_BRIDGES = 12, 8, 8
+# Fewer samples say nothing about how sure a share is.
+FEWEST_SAMPLES = 20
 LONGEST_LABEL = 28
 # A bridge has two memberships that are both this large, and whose lower bound (5%) stays above the second.
 BRIDGE_SHARE, BRIDGE_LOWER = 0.1, 0.02
@@ -75,6 +77,8 @@ def _communities(post: Posterior, covers: dict[int, Any]) -> Table:
 
 
 def _print_bridges(console: Console, post: Posterior) -> None:
+    if post.provenance["samples"] < FEWEST_SAMPLES:
+        return
     nodes = bridges(post)
     if not len(nodes):
         return

@@ -1,7 +1,7 @@
 """The top of an edge list: byte-order mark, comments, declared counts, column names.
 
 A first line is skipped only where it cannot be a link: one lone number (a count), the size line behind a
-`%%MatrixMarket` banner, or words above nothing but integers (column names). A line `N M` looks like any link
+`%%MatrixMarket` banner, words above nothing but integers, or the usual names of two columns. A line `N M` looks like any link
 and is read as one; the summary points it out where its numbers fit the file.
 """
 
@@ -22,7 +22,14 @@ _NODES = re.compile(rb"\b(?:nodes|vertices)\s*[:=]?\s*(\d{1,18})\b", re.IGNORECA
 _EDGES = re.compile(rb"\b(?:edges|links)\s*[:=]?\s*(\d{1,18})\b", re.IGNORECASE)
 _NUMBER = re.compile(rb"[+-]?\.?\d")
 _INTEGER = re.compile(rb"\d{1,18}")
-_COLUMN_NAMES = ({b"source", b"target"}, {b"from", b"to"}, {b"src", b"dst"}, {b"src", b"dest"})
+_COLUMN_NAMES = (
+    {b"source", b"target"},
+    {b"from", b"to"},
+    {b"src", b"dst"},
+    {b"src", b"dest"},
+    {b"node1", b"node2"},
+    {b"node_a", b"node_b"},
+)
 
 
 @dataclass(frozen=True)
@@ -38,10 +45,14 @@ class Preamble:
     declared_edges: int | None = None
     matrix_size: int | None = None
     first_pair: tuple[int, int] | None = None
+    named: bool = False
 
     def as_text(self) -> Preamble:
-        """The same file if its labels turn out to be text: words in the first line are then a link."""
-        if self.header is None:
+        """The same file if its labels turn out to be text: words in the first line are then a link.
+
+        Unless they are what everybody calls the two columns: `source,target` and the like.
+        """
+        if self.header is None or self.named:
             return self
         return replace(self, begin=self.top, lines=0, header=None)
 
@@ -95,7 +106,10 @@ def _judge(path: Path, head: bytes, begin: int, line: bytes, comments: list[byte
         )
     if tokens and _are_words(line, tokens[:2]):
         _check_column_names(path, tokens, above + 1, line)
-        return replace(found, begin=after, lines=above + 1, header=readable(line.strip(b"\r\n")))
+        named = {token.lower() for token in tokens[:2]} in _COLUMN_NAMES
+        return replace(
+            found, begin=after, lines=above + 1, header=readable(line.strip(b"\r\n")), named=named
+        )
     if len(tokens) == 2 and all(_INTEGER.fullmatch(t) for t in tokens):
         return replace(found, first_pair=(int(tokens[0]), int(tokens[1])))
     return found

@@ -255,20 +255,7 @@ def _notes(top: Preamble, listed: _Listed, labels: Labels) -> tuple[str, ...]:
             f"the first line '{pair[0]} {pair[1]}' was read as a link but fits the counts of this file: "
             "if it is a header, remove it or start it with #",
         )
-    if labels.kind == "text" and top.header is None and _names_columns(labels):
-        return ("the first line was read as a link: if it names the columns, start it with #",)
     return ()
-
-
-def _names_columns(labels: Labels) -> bool:
-    names = {str(labels[node]).lower() for node in range(min(2, len(labels)))}
-    return names in (
-        {"source", "target"},
-        {"from", "to"},
-        {"src", "dst"},
-        {"src", "dest"},
-        {"node1", "node2"},
-    )
 
 
 def _require_links(source: Source, listed: _Listed) -> None:
