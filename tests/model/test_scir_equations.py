@@ -163,10 +163,10 @@ def test_every_observed_pair_is_counted_inside_a_community_or_outside_all(seed):
     )
 
 
-def test_non_links_inside_hard_clusters_are_counted_exactly_from_two_sums():
+def test_non_links_inside_hard_clusters_are_counted_exactly_from_the_exposures():
     _, adjacency, observed, g = network(1, nodes=12)
     pi = np.eye(3)[np.arange(12) % 3]
-    missing = np.triu(observed & (adjacency == 0), 1)
-    together = np.einsum("ak,bk,ab->k", pi, pi, missing)
-    found = scir.non_link_pairs_resummed(together, together, g)
+    rest = [pi[scir.non_links_of(a, adjacency, observed)].sum(axis=0) for a in range(12)]
+    exposure = np.array([scir.resummed_exposure(rest[a], rest[a], pi[a], g) for a in range(12)])
+    found = scir.non_link_pairs_resummed(pi, exposure, g)
     np.testing.assert_allclose(found, scir.pair_counts(pi, adjacency, observed, g).non_links, atol=ROUNDING)

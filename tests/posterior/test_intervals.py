@@ -15,7 +15,9 @@ def test_an_interval_of_a_beta_law_holds_exactly_its_level(a, b, level):
     law = stats.beta(a, b)
     lower, upper = beta_interval(np.array([law.mean()]), np.array([law.std()]), level)
     assert law.cdf(upper[0]) - law.cdf(lower[0]) == pytest.approx(level, abs=1e-4)
-    assert law.cdf(lower[0]) == pytest.approx((1 - level) / 2, abs=1e-4)
+    # where the density piles up at an end, the interval begins there
+    tail = (1 - level) / 2 if a >= 1 and b >= 1 else 0.0
+    assert law.cdf(lower[0]) == pytest.approx(tail, abs=1e-4)
 
 
 @given(mean=st.floats(0, 1), sd=st.floats(0, 0.6), level=st.floats(0.01, 0.99))

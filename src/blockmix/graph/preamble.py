@@ -1,8 +1,8 @@
 """The top of an edge list: byte-order mark, comments, declared counts, column names.
 
 A first line is skipped only where it cannot be a link: one lone number (a count), the size line behind a
-`%%MatrixMarket` banner, words above nothing but integers, or the usual names of two columns. A line `N M` looks like any link
-and is read as one; the summary points it out where its numbers fit the file.
+`%%MatrixMarket` banner, words above nothing but integers, or the usual names of two columns. A line `N M` looks
+like any link and is read as one; the summary points it out where its numbers fit the file.
 """
 
 from __future__ import annotations
@@ -107,9 +107,7 @@ def _judge(path: Path, head: bytes, begin: int, line: bytes, comments: list[byte
     if tokens and _are_words(line, tokens[:2]):
         _check_column_names(path, tokens, above + 1, line)
         named = {token.lower() for token in tokens[:2]} in _COLUMN_NAMES
-        return replace(
-            found, begin=after, lines=above + 1, header=readable(line.strip(b"\r\n")), named=named
-        )
+        return replace(found, begin=after, lines=above + 1, header=readable(line.strip(b"\r\n")), named=named)
     if len(tokens) == 2 and all(_INTEGER.fullmatch(t) for t in tokens):
         return replace(found, first_pair=(int(tokens[0]), int(tokens[1])))
     return found

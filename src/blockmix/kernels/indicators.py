@@ -82,7 +82,7 @@ def draw_links(
     slots = words.shape[1] // 2
     begin = network.offsets[a]
     count = own
-    end = 0
+    end, unfinished = 0, 0
     for i in range(network.offsets[a + 1] - begin):
         b = network.neighbors[begin + i]
         shared, positive = 0.0, 0.0
@@ -113,39 +113,70 @@ def draw_links(
         share = 1.0 / (shared + background)
         for e in range(first[i], end):
             gain[entry[e]] += share * heard[e]
-        scratch.indicator[i] = draw_given_row(a, i, own, positive, background, key, scratch)
+        if positive == shared:
+            scratch.indicator[i] = draw_given_row(i, own, positive, background, scratch)
+        else:
+            # Rare, and left for later: a call in this loop would make every draw slower.
+            scratch.indicator[i] = -1
+            scratch.uniforms[i, 0] = positive
+            unfinished += 1
+    if unfinished > 0:
+        for i in range(network.offsets[a + 1] - begin):
+            if scratch.indicator[i] < 0:
+                scratch.indicator[i] = draw_thinned(
+                    a, i, own, scratch.uniforms[i, 0], background, key, scratch
+                )
     return count
 
 
 @inlined_kernel
-def draw_given_row(
-    a: int, i: int, own: int, positive: float, background: float, key: Key, scratch: Scratch
-) -> int:
-    """One z_ab given pi_a: the place of the community in the local lists."""
+def draw_given_row(i: int, own: int, positive: float, background: float, scratch: Scratch) -> int:
+    """One z_ab given pi_a, no strength being below the background: its place in the local lists."""
     entry, pull, pi, first = scratch.entry, scratch.pull, scratch.pi, scratch.first
     u = scratch.uniforms[i, 0] * (positive + background)
+    chosen = 0
+    if u < positive:
+        for e in range(first[i], first[i + 1]):
+            chosen = int(entry[e])
+            u -= pull[e] * pi[chosen]
+            if u < 0.0:
+                break
+        return chosen
     v = scratch.uniforms[i, 1]
+    for at in range(own):
+        chosen = at
+        v -= pi[at]
+        if v < 0.0:
+            break
+    return chosen
+
+
+@kernel
+def draw_thinned(
+    a: int, i: int, own: int, positive: float, background: float, key: Key, scratch: Scratch
+) -> int:
+    """One z_ab given pi_a where some strength is below the background; see `is_kept`."""
     chosen = 0
     for attempt in range(1, MOST_ATTEMPTS):
-        if u < positive:
-            for e in range(first[i], first[i + 1]):
-                if pull[e] > 0.0:
-                    u -= pull[e] * pi[entry[e]]
-                    if u < 0.0:
-                        chosen = int(entry[e])
-                        break
-            break
-        for at in range(own):
-            chosen = at
-            v -= pi[at]
-            if v < 0.0:
-                break
-        if is_kept(a, i, chosen, attempt, background, key, scratch):
-            break
         w0, w1, _, _ = philox4x32(
             np.uint32(a), key.sweep, stream_word(DRAW_LINK, attempt), np.uint32(i), key.low, key.high
         )
         u, v = uniform32(w0) * (positive + background), uniform32(w1)
+        if u < positive:
+            for e in range(scratch.first[i], scratch.first[i + 1]):
+                if scratch.pull[e] > 0.0:
+                    chosen = int(scratch.entry[e])
+                    u -= scratch.pull[e] * scratch.pi[chosen]
+                    if u < 0.0:
+                        break
+            break
+        for at in range(own):
+            chosen = at
+            v -= scratch.pi[at]
+            if v < 0.0:
+                break
+        if is_kept(a, i, chosen, attempt, background, key, scratch):
+            break
     return chosen
 
 

@@ -36,11 +36,15 @@ def non_link_exposure(
         if rest <= TINY:
             scratch.exposure[at] = 0.0
             continue
-        denominator = 1.0 - background
-        if resum:
-            squares = min(max(members[k, MEMBERS_SQUARED] - pi * pi - scratch.near_squared[at], 0.0), rest)
-            denominator -= (strengths.value[k] - background) * scratch.pi[at] * squares / rest
-        scratch.exposure[at] = rest / max(denominator, LEAST_DENOMINATOR)
+        free = 1.0 - background
+        if not resum:
+            scratch.exposure[at] = rest / free
+            continue
+        squares = min(max(members[k, MEMBERS_SQUARED] - pi * pi - scratch.near_squared[at], 0.0), rest)
+        d = (strengths.value[k] - background) * scratch.pi[at]
+        equal_weights = rest / max(free - d * squares / rest, LEAST_DENOMINATOR)
+        all_or_nothing = squares / max(free - d, LEAST_DENOMINATOR) + (rest - squares) / free
+        scratch.exposure[at] = 0.5 * (equal_weights + all_or_nothing)
 
 
 @kernel

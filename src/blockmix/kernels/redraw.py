@@ -102,8 +102,8 @@ def log_residual(
 ) -> float:  # fmt: skip
     """(G4) log of what the tilted proposal leaves to the test, at the old or the new memberships.
 
-    log prod_nonlinks Z + A log(sum lambda_k pi_k). The product is resummed as in (S5): the R_k^2/R2_k members
-    of community k that weigh R2_k/R_k each contribute log(1 - d_k pi_k (R2_k/R_k) / (1 - delta)).
+    log prod_nonlinks Z + A log(sum lambda_k pi_k). The product is resummed as in (S5), the mean
+    of two cases: members of equal weight, and members that weigh one or next to nothing.
     """
     background = strengths.value[-1]
     result, tilt = 0.0, 0.0
@@ -120,8 +120,10 @@ def log_residual(
         squares = min(
             max(members[k, MEMBERS_SQUARED] - mine * mine - scratch.near_squared[at], 1e-3 * rest), rest
         )
-        v = (strengths.value[k] - background) * pi * squares / rest / (1.0 - background)
-        result += rest * rest / squares * math.log(max(1.0 - v, LEAST_NON_LINK))
+        v = (strengths.value[k] - background) * pi / (1.0 - background)
+        equal_weights = rest * rest / squares * math.log(max(1.0 - v * squares / rest, LEAST_NON_LINK))
+        all_or_nothing = squares * math.log(max(1.0 - v, LEAST_NON_LINK)) - (rest - squares) * v
+        result += 0.5 * (equal_weights + all_or_nothing)
     return result + mass * math.log(tilt)
 
 

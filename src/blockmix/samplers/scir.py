@@ -101,6 +101,11 @@ class Scir:
         self.nodes, self.communities = graph.n_nodes, model.communities
         self.links = graph.n_edges
         self.non_links = graph.n_pairs - graph.n_edges - len(data.hidden_neighbors) // 2
+        # Balanced held-out pairs take a larger share of the links than of the non-links: training non-links weigh
+        # that much less, or every strength would come out too low.
+        links_left = self.links / max(self.links + data.n_links, 1)
+        non_links_left = self.non_links / max(graph.n_pairs - graph.n_edges - data.n_links, 1)
+        self.non_link_weight = links_left / non_links_left if non_links_left > 0 else 1.0
         self.network = Network(graph.offsets, graph.neighbors, data.hidden_offsets, data.hidden_neighbors)
         self.prior = Prior(model.concentration, *model.eta, 1.0, 1.0)
         self.dense = options.is_dense(self.communities)
@@ -190,8 +195,10 @@ class Scir:
         merge_members(self.statistics, state.sums, self.members)
         k = self.communities
         collect_pairs(self.statistics, state.strengths.value, self.inside[:k], self.inside_non_links[:k])
+        self.inside_non_links[:k] *= self.non_link_weight
         self.inside[k] = max(self.links - inside, 0.0)
-        self.inside_non_links[k] = max(self.non_links - self.inside_non_links[:k].sum(), 0.0)
+        outside = self.non_link_weight * self.non_links - self.inside_non_links[:k].sum()
+        self.inside_non_links[k] = max(outside, 0.0)
 
         def update(_: int, begin: int, end: int) -> None:
             update_strengths(

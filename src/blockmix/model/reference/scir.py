@@ -86,23 +86,22 @@ def non_link_first_order(a: int, pi: Matrix, adjacency: Matrix, observed: Mask, 
 
 
 def non_link_resummed(a: int, pi: Matrix, adjacency: Matrix, observed: Mask, g: Globals) -> Vector:
-    """(S5) The sum with 1/Z resummed inside each community, from the first two moments of its members.
-
-    sum_b t_b / (1 - u t_b) is replaced by R / (1 - u R2/R), R = sum t_b, R2 = sum t_b^2: exact when the
-    members of a community have equal weight, first order in u otherwise, and never singular since u < 1.
-    """
+    """(S5) The sum with 1/Z resummed inside each community, from the first two moments of its members."""
     rows = pi[non_links_of(a, adjacency, observed)]
     r1, r2 = rows.sum(axis=0), (rows**2).sum(axis=0)
     x = resummed_exposure(r1, r2, pi[a], g)
-    net: Vector = pi[a] * (float(x @ pi[a]) - x)
-    return net
+    return np.asarray(pi[a] * (float(x @ pi[a]) - x))
 
 
 def resummed_exposure(r1: Vector, r2: Vector, pi_a: Vector, g: Globals) -> Vector:
-    """(S5) x_k = d_k R_k / (1 - delta - d_k pi_ak R2_k / R_k) with d_k = beta_k - delta."""
-    d = g.beta - g.delta
+    """(S5) x_k = sum_b d_k t_b/(1 - delta - d_k pi_ak t_b), t_b = pi_bk, from R = sum t_b and R2 = sum t_b^2.
+
+    The mean of two sums with these moments: of R^2/R2 members that weigh R2/R each, the least there can be, and of
+    R2 members that weigh one and others that weigh nothing, the most.
+    """
+    d, free = g.beta - g.delta, 1.0 - g.delta
     ratio = np.divide(r2, r1, out=np.zeros_like(r1), where=r1 > 0)
-    return d * r1 / (1.0 - g.delta - d * pi_a * ratio)
+    return 0.5 * d * (r1 / (free - d * pi_a * ratio) + r2 / (free - d * pi_a) + (r1 - r2) / free)
 
 
 def split_drift(phi_a: Vector, link: Vector, x: Vector, alpha: float) -> tuple[Vector, Vector]:
@@ -155,10 +154,9 @@ def pair_counts(pi: Matrix, adjacency: Matrix, observed: Mask, g: Globals) -> Pa
     return PairCounts(counts[1], counts[0], outside[1], outside[0])
 
 
-def non_link_pairs_resummed(t1: Vector, t2: Vector, g: Globals) -> Vector:
-    """(S6) The non-links of `pair_counts` from T = sum t_ab and T2 = sum t_ab^2, t_ab = pi_ak pi_bk.
+def non_link_pairs_resummed(pi: Matrix, exposure: Matrix, g: Globals) -> Vector:
+    """(S6) The non-links of `pair_counts` from the exposures x_ak of all nodes, (S5): every pair is seen twice.
 
-    (1 - beta_k) T / (1 - delta - d_k T2/T), the resummation of (S5) over pairs.
+    (1 - beta_k)/d_k sum_a pi_ak x_ak / 2.
     """
-    ratio = np.divide(t2, t1, out=np.zeros_like(t1), where=t1 > 0)
-    return (1.0 - g.beta) * t1 / (1.0 - g.delta - (g.beta - g.delta) * ratio)
+    return np.asarray((1.0 - g.beta) / (g.beta - g.delta) * (pi * exposure).sum(axis=0) / 2.0)
