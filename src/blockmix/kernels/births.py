@@ -55,7 +55,7 @@ def birth_survives(
     e^(-(c_k - c) size). Neighbours in k are no non-links; they are looked up only where that could matter.
     """
     background = strengths.value[-1]
-    per_member = (strengths.value[k] - background) / (1.0 - background)
+    per_member = settings.non_link_weight * (strengths.value[k] - background) / (1.0 - background)
     loss = per_member * members[k, MEMBERS] - mean
     scale = cir_scale(1.0, settings.step)
     survives = loss <= 0.0 or u <= math.exp(-(cir_scale(1.0 + loss / total, settings.step) - scale) * size)

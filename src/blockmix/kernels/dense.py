@@ -21,7 +21,7 @@ from blockmix.kernels.layout import (
 )
 from blockmix.kernels.links import sampled_place, systematic_sample
 from blockmix.kernels.local import move
-from blockmix.kernels.non_links import correct_non_links, mean_exposure, non_link_exposure
+from blockmix.kernels.non_links import correct_non_links, mean_exposure, non_link_exposure, weigh_exposure
 from blockmix.kernels.philox import inlined_kernel, kernel
 from blockmix.kernels.rows import gather_statistics, leave_out_hidden, write_row
 
@@ -123,6 +123,7 @@ def update_dense_node(
     if settings.non_links > 0:
         correct_non_links(a, communities, network, rows, strengths, settings, key, scratch)
     inside = gather_statistics(communities, strengths, scratch, statistics)
+    weigh_exposure(communities, settings.non_link_weight, scratch)
     mean = mean_exposure(communities, strengths, scratch)
     for k in range(communities):
         scratch.pi[k] = scratch.tilt[k]

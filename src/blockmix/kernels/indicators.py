@@ -207,6 +207,7 @@ def set_tilts(
     members: np.ndarray,
     strengths: Strengths,
     scratch: Scratch,
+    weight: float = 1.0,
 ) -> float:
     """(G2) lambda_k = 1 + (x_k - x)/A for every local community; returns x.
 
@@ -218,7 +219,7 @@ def set_tilts(
     for at in range(count):
         k = scratch.community[at]
         rest = members[k, MEMBERS] - scratch.near[at] - (scratch.pi[at] if at < own else 0.0)
-        x = (strengths.value[k] - background) * max(rest, 0.0) / (1.0 - background)
+        x = weight * (strengths.value[k] - background) * max(rest, 0.0) / (1.0 - background)
         scratch.tilt[at] = x
         typical += scratch.near[at] * x
     if degree > 0:
@@ -230,10 +231,12 @@ def set_tilts(
 
 
 @inlined_kernel
-def tilt_of(k: Index, typical: float, mass: float, members: np.ndarray, strengths: Strengths) -> float:
+def tilt_of(
+    k: Index, typical: float, mass: float, members: np.ndarray, strengths: Strengths, weight: float = 1.0
+) -> float:
     """(G2) The same for a community that neither the node nor a neighbour is in."""
     background = strengths.value[-1]
-    x = (strengths.value[k] - background) * members[k, MEMBERS] / (1.0 - background)
+    x = weight * (strengths.value[k] - background) * members[k, MEMBERS] / (1.0 - background)
     tilt: float = max(1.0 + (x - typical) / mass, LEAST_TILT)
     return tilt
 
@@ -241,7 +244,7 @@ def tilt_of(k: Index, typical: float, mass: float, members: np.ndarray, strength
 @inlined_kernel
 def draw_links_again(
     a: int, degree: int, count: int, typical: float, mass: float, members: np.ndarray, strengths: Strengths,
-    prior: Prior, key: Key, scratch: Scratch,
+    prior: Prior, key: Key, scratch: Scratch, weight: float = 1.0,
 ) -> int:  # fmt: skip
     """(G3) One pass of Gibbs draws of the z_ab with pi_a integrated out; returns the new local count.
 
@@ -292,7 +295,7 @@ def draw_links_again(
                             break
             else:
                 chosen, count = draw_from_bulk(
-                    a, i, attempt, count, typical, mass, members, strengths, key, scratch
+                    a, i, attempt, count, typical, mass, members, strengths, key, scratch, weight
                 )
             if chosen >= 0 and is_kept(a, i, chosen, attempt + MOST_ATTEMPTS, background, key, scratch):
                 break
@@ -317,7 +320,7 @@ def draw_links_again(
 @kernel
 def draw_from_bulk(
     a: int, i: int, attempt: int, count: int, typical: float, mass: float, members: np.ndarray, strengths: Strengths,
-    key: Key, scratch: Scratch,
+    key: Key, scratch: Scratch, weight: float,
 ) -> tuple[int, int]:  # fmt: skip
     """Propose a community of the prior's for a link that the background explains: weight 1/lambda_k for every k.
 
@@ -329,7 +332,7 @@ def draw_from_bulk(
     )
     k = np.int64((np.uint64(w0) * np.uint64(len(members))) >> np.uint64(32))
     at = scratch.place[k]
-    tilt = scratch.tilt[at] if at >= 0 else tilt_of(k, typical, mass, members, strengths)
+    tilt = scratch.tilt[at] if at >= 0 else tilt_of(k, typical, mass, members, strengths, weight)
     if (
         uniform32(w1) >= max(1.0 - typical / mass, LEAST_TILT) / tilt
         or count >= len(scratch.community) - MAX_BIRTHS

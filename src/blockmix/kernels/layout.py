@@ -71,7 +71,10 @@ class Prior(NamedTuple):
 
 
 class Settings(NamedTuple):
-    """How a node is updated: step h, neighbours n_1, non-links n_0, smallest phi, candidate cut, the pull."""
+    """How a node is updated: step h, neighbours n_1, non-links n_0, smallest phi, candidate cut, the pull.
+
+    `non_link_weight` is what a non-link counts: below one where held-out pairs took a larger share of the links.
+    """
 
     step: float
     neighbors: int
@@ -79,6 +82,7 @@ class Settings(NamedTuple):
     smallest: float
     cut: float
     pull: bool
+    non_link_weight: float = 1.0
 
 
 class Key(NamedTuple):

@@ -22,7 +22,7 @@ from blockmix.kernels.layout import (
     Strengths,
 )
 from blockmix.kernels.links import read_links
-from blockmix.kernels.non_links import correct_non_links, mean_exposure, non_link_exposure
+from blockmix.kernels.non_links import correct_non_links, mean_exposure, non_link_exposure, weigh_exposure
 from blockmix.kernels.philox import inlined_kernel, kernel
 from blockmix.kernels.rows import gather_statistics, keep_largest, leave_out_hidden, load_row, write_row
 
@@ -94,6 +94,7 @@ def update_node(
     if settings.non_links > 0:
         correct_non_links(a, count, network, rows, strengths, settings, key, scratch)
     inside = gather_statistics(own, strengths, scratch, statistics)
+    weigh_exposure(count, settings.non_link_weight, scratch)
     mean = mean_exposure(own, strengths, scratch)
     move(a, count, own, background_gain, mean, total, strengths, prior, settings, key, scratch)
     count = give_birth(

@@ -15,7 +15,7 @@ from blockmix.kernels.layout import (
     Settings,
     Strengths,
 )
-from blockmix.kernels.philox import kernel, philox4x32, stream_word
+from blockmix.kernels.philox import inlined_kernel, kernel, philox4x32, stream_word
 
 # A community can hold links only, so that its exposure to non-links is a difference of nearly equal sums.
 TINY = 1e-12
@@ -45,6 +45,13 @@ def non_link_exposure(
         equal_weights = rest / max(free - d * squares / rest, LEAST_DENOMINATOR)
         all_or_nothing = squares / max(free - d, LEAST_DENOMINATOR) + (rest - squares) / free
         scratch.exposure[at] = 0.5 * (equal_weights + all_or_nothing)
+
+
+@inlined_kernel
+def weigh_exposure(count: int, weight: float, scratch: Scratch) -> None:
+    """Let every non-link count for this much."""
+    for at in range(count):
+        scratch.exposure[at] *= weight
 
 
 @kernel

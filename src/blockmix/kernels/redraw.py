@@ -79,7 +79,11 @@ def draw_row(
         at = scratch.place[k]
         if at >= 0 and scratch.count[at] > 0.0:
             continue
-        tilt = scratch.tilt[at] if at >= 0 else tilt_of(k, typical, mass, members, strengths)
+        tilt = (
+            scratch.tilt[at]
+            if at >= 0
+            else tilt_of(k, typical, mass, members, strengths, settings.non_link_weight)
+        )
         size = (
             levy_jump(floor, low, high, c0, key.sweep, stream_word(DRAW_BIRTH_SIZE, i), np.uint32(0)) / lowest
         )
@@ -98,7 +102,7 @@ def draw_row(
 @inlined_kernel
 def log_residual(
     count: int, own: int, total: float, new: bool, mass: float, members: np.ndarray, strengths: Strengths,
-    scratch: Scratch,
+    scratch: Scratch, weight: float = 1.0,
 ) -> float:  # fmt: skip
     """(G4) log of what the tilted proposal leaves to the test, at the old or the new memberships.
 
@@ -124,7 +128,7 @@ def log_residual(
         equal_weights = rest * rest / squares * math.log(max(1.0 - v * squares / rest, LEAST_NON_LINK))
         all_or_nothing = squares * math.log(max(1.0 - v, LEAST_NON_LINK)) - (rest - squares) * v
         result += 0.5 * (equal_weights + all_or_nothing)
-    return result + mass * math.log(tilt)
+    return weight * result + mass * math.log(tilt)
 
 
 @inlined_kernel
@@ -138,14 +142,15 @@ def redraw_node(
     """
     degree = network.offsets[a + 1] - network.offsets[a]
     mass = degree + len(members) * prior.alpha
+    weight = settings.non_link_weight
     own = load_row(rows, a, scratch)
     draw_uniforms(a, degree, network, rows, key, scratch)
     count = draw_links(a, own, network, rows, strengths, settings.cut, key, scratch)
     leave_out_hidden(a, network, rows, scratch)
     non_link_exposure(own, own, members, strengths, True, scratch)
     inside = gather_statistics(own, strengths, scratch, statistics)
-    typical = set_tilts(count, own, degree, mass, members, strengths, scratch)
-    count = draw_links_again(a, degree, count, typical, mass, members, strengths, prior, key, scratch)
+    typical = set_tilts(count, own, degree, mass, members, strengths, scratch, weight)
+    count = draw_links_again(a, degree, count, typical, mass, members, strengths, prior, key, scratch, weight)
     for place in range(own):
         scratch.old[place] = scratch.phi[place]
     count = draw_row(a, count, typical, mass, members, strengths, prior, settings, key, scratch)
@@ -154,8 +159,8 @@ def redraw_node(
         total += scratch.phi[place]
     accepted = False
     if total > 0.0:
-        gain = log_residual(count, own, total, True, mass, members, strengths, scratch)
-        gain -= log_residual(count, own, total, False, mass, members, strengths, scratch)
+        gain = log_residual(count, own, total, True, mass, members, strengths, scratch, weight)
+        gain -= log_residual(count, own, total, False, mass, members, strengths, scratch, weight)
         word, _, _, _ = philox4x32(
             np.uint32(a), key.sweep, stream_word(DRAW_TEST, 0), np.uint32(0), key.low, key.high
         )

@@ -49,6 +49,21 @@ MOST_EXPECTED_BIRTHS = 8.0
 BACKGROUND_HELD_DOWN, BACKGROUND_SHARE = 50, 0.1
 
 
+def non_link_weight(data: HeldOut) -> float:
+    """What a training non-link counts: the share of links left in training over the share of non-links left.
+
+    Held-out pairs that are balanced take a larger share of the links than of the non-links. Trained on the rest as it
+    is, every link would come out too unlikely for the network as a whole.
+    """
+    if data.kind != "balanced":
+        return 1.0
+    links, hidden_links = data.training.n_edges, data.n_links
+    non_links = data.training.n_pairs - links - data.n_pairs
+    links_left = links / (links + hidden_links)
+    non_links_left = non_links / (non_links + data.n_pairs - hidden_links)
+    return links_left / non_links_left if non_links_left > 0 else 1.0
+
+
 def smallest_kept(concentration: float, smallest: float) -> float:
     """The smallest phi that is kept, raised where a large K alpha would fill the slots with births.
 
@@ -101,11 +116,7 @@ class Scir:
         self.nodes, self.communities = graph.n_nodes, model.communities
         self.links = graph.n_edges
         self.non_links = graph.n_pairs - graph.n_edges - len(data.hidden_neighbors) // 2
-        # Balanced held-out pairs take a larger share of the links than of the non-links: training non-links weigh
-        # that much less, or every strength would come out too low.
-        links_left = self.links / max(self.links + data.n_links, 1)
-        non_links_left = self.non_links / max(graph.n_pairs - graph.n_edges - data.n_links, 1)
-        self.non_link_weight = links_left / non_links_left if non_links_left > 0 else 1.0
+        self.non_link_weight = non_link_weight(data)
         self.network = Network(graph.offsets, graph.neighbors, data.hidden_offsets, data.hidden_neighbors)
         self.prior = Prior(model.concentration, *model.eta, 1.0, 1.0)
         self.dense = options.is_dense(self.communities)
@@ -166,7 +177,9 @@ class Scir:
         """One sweep: every node once, in batches that read old rows and write new ones, then strengths."""
         o = self.options
         step = warm_up_step(state.sweep) if warm_up else o.step
-        settings = Settings(float(step), o.neighbors, o.non_links, self.smallest, float(o.cut), warm_up)
+        settings = Settings(
+            float(step), o.neighbors, o.non_links, self.smallest, float(o.cut), warm_up, self.non_link_weight
+        )
         word = Key(np.uint32(key[0]), np.uint32(key[1]), np.uint32(state.sweep))
         self.worker_sums[:] = 0
         for batch in range(self.batches):
