@@ -66,7 +66,7 @@ class TestFit:
         record = last_json(done.stdout)
         assert record.keys() >= FIT_FIELDS
         assert (record["nodes"], record["edges"], record["communities"]) == (24, 84, 3)
-        assert (record["seed"], record["sweeps"], record["node_updates"]) == (5, 20, 4 * 480)
+        assert (record["seed"], record["sweeps"], record["node_updates"]) == (5, 20, 8 * 480)
         assert 0 <= record["auc"] <= 1
 
     def test_scores_are_null_when_nothing_is_held_out(self, edges):

@@ -343,7 +343,7 @@ def test_chains_side_by_side_give_the_same_bits_on_any_number_of_threads(small):
 
 
 def test_small_networks_get_several_chains_unless_asked_otherwise(small):
-    assert fit(small, 4, sweeps=3, threads=1).provenance["chains"] == 4
+    assert fit(small, 4, sweeps=3, threads=1).provenance["chains"] == 8
     assert fit(small, 4, sweeps=3, threads=1, chains=1).provenance["chains"] == 1
 
 

@@ -12,6 +12,7 @@ from blockmix.cli.guard import Seed, warn
 # Picked by eye among 5, 6, 8 and 10 communities (seeds 1 and 2) for a readable result: an illustration, not a
 # benchmark. The sweeps take about a second; other seeds can group the weakly linked characters differently.
 COMMUNITIES, SWEEPS, HELD_OUT, THRESHOLD = 8, 2000, 0.1, 0.3
+CHAINS = 4
 
 _INTRODUCTION = """\
 Who meets whom in Les Misérables: characters who share a chapter are linked.
@@ -53,7 +54,7 @@ def demo(
 
         if not quiet:
             warn(_INTRODUCTION)
-        options: dict[str, Any] = {"seed": seed, "sweeps": SWEEPS, "held_out": HELD_OUT}
+        options: dict[str, Any] = {"seed": seed, "sweeps": SWEEPS, "held_out": HELD_OUT, "chains": CHAINS}
         # The summary must show whether or not files are written, hence never quiet about results.
         run(les_miserables(), COMMUNITIES, options, folder, THRESHOLD, as_json, quiet, always_show=True)
     if not as_json and not quiet:

@@ -76,7 +76,7 @@ def fit(
         int | None,
         typer.Option(
             metavar="C",
-            help="Independent chains; by default 4 on networks of up to 50,000 links, else 1.",
+            help="Independent chains; by default 8 up to 10,000 links, 4 up to 50,000, else 1.",
             rich_help_panel=_RUN,
         ),
     ] = None,

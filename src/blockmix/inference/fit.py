@@ -25,6 +25,7 @@ from blockmix.samplers.scir import Scir
 DEFAULT_HELD_OUT, MOST_HELD_OUT_LINKS = 0.05, 25_000
 # Networks of so many links are small: several chains are run by default, each on a thread of its own.
 SMALL_NETWORK, CHAINS_OF_A_SMALL_NETWORK = 50_000, 4
+TINY_NETWORK, CHAINS_OF_A_TINY_NETWORK = 10_000, 8
 # Networks with fewer links are too small to spare any: nothing is held out unless asked for.
 SMALLEST_HELD_OUT = 40
 
@@ -58,8 +59,8 @@ def fit(
             as the best hard partition of the network has, by its integrated likelihood.
         sampler: which algorithm, by name.
         seed: the same seed gives the same result, bit for bit, on any number of threads.
-        chains: independent chains, pooled in the end. By default 4 on networks of up to 50,000 links, where
-            different starts find different solutions and there is time for all of them, else 1.
+        chains: independent chains, pooled in the end. By default 8 on networks of up to 10,000 links and 4 up
+            to 50,000, where different starts find different solutions and there is time for all of them, else 1.
         sweeps: stop after this many updates of every node, warm-up included.
         time_limit: stop after this many seconds of sampling. Without `sweeps` and `time_limit` the run ends
             when the score on the held-out pairs has settled.
@@ -87,7 +88,7 @@ def fit(
     if device != "cpu":
         raise InputError(f"device must be 'cpu', not {device!r}")
     if chains is None:
-        chains = CHAINS_OF_A_SMALL_NETWORK if graph.n_edges <= SMALL_NETWORK else 1
+        chains = default_chains(graph.n_edges)
     chains, seed = whole_number("chains", chains, 1), _seed(seed)
     if graph.n_edges == 0:
         raise InputError("the network has no links: there is nothing to learn from")
@@ -111,6 +112,17 @@ def fit(
         display.close()
     seconds = time.perf_counter() - began
     return build_posterior(graph, data, model, settings, result, seed, chosen, seconds, workers.threads)
+
+
+def default_chains(links: int) -> int:
+    """Chains on a network of so many links.
+
+    >>> default_chains(5_000), default_chains(20_000), default_chains(10**6)
+    (8, 4, 1)
+    """
+    if links <= TINY_NETWORK:
+        return CHAINS_OF_A_TINY_NETWORK
+    return CHAINS_OF_A_SMALL_NETWORK if links <= SMALL_NETWORK else 1
 
 
 def _samplers(
