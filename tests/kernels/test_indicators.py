@@ -11,11 +11,20 @@ import pytest
 from scipy import stats
 from scipy.special import gammaln
 
-from blockmix.kernels import indicators
+from blockmix.kernels import near
+from blockmix.kernels.indicators import draw_links, draw_links_again, draw_uniforms
 from blockmix.kernels.layout import STATISTICS, empty_rows, new_scratch
-from blockmix.kernels.non_links import non_link_exposure
-from blockmix.kernels.redraw import log_residual, redraw_range
-from blockmix.kernels.rows import add_local, gather_statistics, leave_out_hidden, load_row
+from blockmix.kernels.near import meet_neighbors, read_neighbors
+from blockmix.kernels.redraw import redraw_range
+from blockmix.kernels.rows import gather_statistics, load_row
+from blockmix.kernels.tilts import (
+    add_outsider,
+    log_of_non_links,
+    outsider,
+    residual_gain,
+    set_exposure,
+    set_tilts,
+)
 from blockmix.model.reference.likelihood import indicator_posterior, pair_likelihood
 from blockmix.model.reference.scir import links_of, non_links_of, pair_counts
 
@@ -26,17 +35,38 @@ SMALLEST_P = 1e-3 / 20
 
 
 def prepare(case, a, sweep=0):
-    """The steps of `redraw_node` up to the tilts; returns own, count, degree, mass and typical exposure."""
+    """The steps of `redraw_node` up to the tilts; returns own, count, degree and the tilts' common part."""
     case.key = case.key._replace(sweep=np.uint32(sweep))
     degree = int(case.network.offsets[a + 1] - case.network.offsets[a])
     mass = degree + len(case.members) * case.prior.alpha
     s = case.scratch
     own = load_row(case.rows, a, s)
-    indicators.draw_uniforms(a, degree, case.network, case.rows, case.key, s)
-    count = indicators.draw_links(a, own, case.network, case.rows, case.strengths, 0.0, case.key, s)
-    leave_out_hidden(a, case.network, case.rows, s)
-    typical = indicators.set_tilts(count, own, degree, mass, case.members, case.strengths, s)
-    return own, count, degree, mass, typical
+    count = meet_neighbors(a, own, case.network, case.rows, 0.0, s)
+    read_neighbors(a, count, case.network, case.rows, case.strengths, 0.0, s)
+    draw_uniforms(a, degree, case.key, s)
+    draw_links(a, degree, own, case.strengths.value[-1], case.key, s)
+    tilt = set_tilts(count, mass, case.members, case.strengths, 1.0, s)
+    return own, count, degree, tilt
+
+
+def draw_again(case, a, degree, count, tilt, sweep):
+    """(G3), in a direction that alternates."""
+    return draw_links_again(
+        a, degree, count, sweep % 2 == 0, case.network, case.rows, case.members, case.strengths, case.prior,
+        case.settings, tilt, case.key, case.scratch,
+    )  # fmt: skip
+
+
+def add_all(case, a, count, tilt):
+    """Put every community into the local lists; returns their number."""
+    s = case.scratch
+    for k in range(len(case.members)):
+        if s.place[k] < 0:
+            found = outsider(a, k, case.network, case.rows, case.members, case.strengths, tilt, s)
+            add_outsider(k, count, found, s)
+            count += 1
+    read_neighbors(a, count, case.network, case.rows, case.strengths, 0.0, s)
+    return count
 
 
 def forget(case, count):
@@ -81,7 +111,7 @@ def test_links_inside_communities_are_counted_as_in_the_reference(kernel_case, s
     inside = 0.0
     for a in range(12):
         own, count, *_ = prepare(case, a)
-        non_link_exposure(own, own, case.members, case.strengths, True, case.scratch)
+        set_exposure(own, case.strengths, case.scratch)
         inside += gather_statistics(own, case.strengths, case.scratch, statistics)
         forget(case, count)
     expected = pair_counts(case.pi, case.adjacency, case.observed, case.g).links
@@ -119,29 +149,16 @@ def test_a_pass_of_redraws_leaves_the_collapsed_law_as_it_is(kernel_case, seed, 
     s = case.scratch
     found, law, wrong = np.zeros(27), None, None
     for sweep in range(DRAWS):
-        _, count, degree, mass, typical = prepare(case, a, sweep)
+        _, count, degree, common = prepare(case, a, sweep)
+        count = add_all(case, a, count, common)
         if law is None:
-            tilt = np.empty(3)
-            for k in range(3):
-                at = s.place[k]
-                tilt[k] = (
-                    s.tilt[at]
-                    if at >= 0
-                    else indicators.tilt_of(k, typical, mass, case.members, case.strengths)
-                )
+            tilt = s.tilt[s.place[:3]].copy()
             assert np.ptp(tilt) > 0.05
             law = collapsed_law(case, a, tilt, states)
             wrong = collapsed_law(case, a, np.ones(3), states)
         state = states[rng.choice(27, p=law)]
-        for k in range(3):
-            if s.place[k] < 0:
-                add_local(k, 0.0, 0.0, count, s)
-                s.tilt[count] = tilt[k]
-                count += 1
         s.indicator[:3] = s.place[list(state)]
-        count = indicators.draw_links_again(
-            a, degree, count, typical, mass, case.members, case.strengths, case.prior, case.key, s
-        )
+        count = draw_again(case, a, degree, count, common, sweep)
         k = s.community[s.indicator[:3]]
         found[9 * k[0] + 3 * k[1] + k[2]] += 1
         forget(case, count)
@@ -149,31 +166,42 @@ def test_a_pass_of_redraws_leaves_the_collapsed_law_as_it_is(kernel_case, seed, 
     assert p_of_counts(found, DRAWS * wrong) < SMALLEST_P
 
 
-def test_communities_of_nobody_near_are_drawn_from_the_bulk_with_their_tilt(kernel_case):
-    """A link in a community that neither node is in: weight delta alpha/lambda_k each, by rejection."""
-    case = kernel_case(0, nodes=14, communities=9, slots=3, most=2, below=False, alpha=0.5, link=0.25)
+def one_link_law(case, a, b, communities):
+    """(G3) of a node with one link: alpha/lambda_k (delta + d_k pi_bk) for every community."""
+    _, count, _, common = prepare(case, a)
+    count = add_all(case, a, count, common)
+    tilt = case.scratch.tilt[case.scratch.place[:communities]].copy()
+    forget(case, count)
+    return (case.g.delta + (case.g.beta - case.g.delta) * case.pi[b]) / tilt
+
+
+@pytest.mark.parametrize("below", [False, True])
+def test_communities_outside_the_local_lists_are_drawn_with_their_weight(kernel_case, below):
+    """(G3) where nothing is known: a neighbour's communities that are not listed, and those of nobody near.
+
+    The neighbour's weights are of a few hundredths in all communities but one, so that they are read from
+    `elsewhere`; the law that leaves them out is told apart.
+    """
+    case = kernel_case(0, nodes=14, communities=9, slots=9, most=2, below=below, alpha=0.5, link=0.25)
     a = int(np.flatnonzero(np.diff(case.network.offsets) == 1)[0])
-    case.strengths.value[-1] = case.g.delta
     b = int(links_of(a, case.adjacency, case.observed)[0])
-    found, law = np.zeros(9), np.zeros(9)
+    case.pi[b] = np.append(np.full(7, 0.9 * near.LEAST_LISTED), [0.0, 1.0])
+    case.pi[b, 8] -= case.pi[b, :8].sum()
+    case.rows.words[b, ::2] = [8, *range(7), -1]
+    case.rows.weights[b, 1:16:2] = case.pi[b, [8, *range(7)]]
+    case.members[:] = np.stack([case.pi.sum(axis=0), (case.pi**2).sum(axis=0)], axis=1)
+    law = one_link_law(case, a, b, 9)
+    found, inserted = np.zeros(9), 0
     for sweep in range(DRAWS):
-        _, count, degree, mass, typical = prepare(case, a, sweep)
-        s = case.scratch
-        if sweep == 0:
-            for k in range(9):
-                at = s.place[k]
-                tilt = s.tilt[at] if at >= 0 else None
-                if tilt is None:
-                    tilt = indicators.tilt_of(k, typical, mass, case.members, case.strengths)
-                law[k] = 0.5 / tilt * (case.g.delta + (case.g.beta[k] - case.g.delta) * case.pi[b, k])
-        count = indicators.draw_links_again(
-            a, degree, count, typical, mass, case.members, case.strengths, case.prior, case.key, s
-        )
-        found[s.community[s.indicator[0]]] += 1
+        _, before, degree, common = prepare(case, a, sweep)
+        count = draw_again(case, a, degree, before, common, sweep)
+        inserted += count - before
+        found[case.scratch.community[case.scratch.indicator[0]]] += 1
         forget(case, count)
-    outside = (case.pi[a] == 0) & (case.pi[b] == 0)
-    assert found[outside].sum() > 100
+    assert inserted > 100
     assert p_of_counts(found, DRAWS * law / law.sum()) > SMALLEST_P
+    wrong = law * np.where((case.pi[b] > 0) & (case.pi[b] < near.LEAST_LISTED), case.g.delta, 1.0)
+    assert p_of_counts(found, DRAWS * wrong / wrong.sum()) < SMALLEST_P
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -187,22 +215,29 @@ def test_the_residual_is_exact_for_hard_clusters(kernel_case, seed):
     case.pi[a] = mine = np.array([0.5, 0.25, 0.25])
     case.rows = _rows(case.pi, case.total)
     case.members = np.stack([case.pi.sum(axis=0), (case.pi**2).sum(axis=0)], axis=1)
-    own, count, _, mass, _ = prepare(case, a)
+    own, count, _, common = prepare(case, a)
     assert own == count == 3
     s = case.scratch
     new = np.array([0.1, 0.2, 0.7])
     s.phi[:3] = 5.0 * new[s.community[:3]]
-    arguments = (mass, case.members, case.strengths, s)
-    found = log_residual(count, own, 5.0, True, *arguments) - log_residual(count, own, 5.0, False, *arguments)
+    found = residual_gain(count, own, 5.0, case.strengths, common, s)
     tilt = s.tilt[s.place[np.arange(3)]]
 
     def exact(pi):
         others = non_links_of(a, case.adjacency, case.observed)
         product_of_z = [pair_likelihood(0, pi, case.pi[b], case.g.beta, case.g.delta) for b in others]
-        return np.sum(np.log(product_of_z)) + mass * np.log(tilt @ pi)
+        return np.sum(np.log(product_of_z)) + common.mass * np.log(tilt @ pi)
 
     assert found == pytest.approx(exact(new) - exact(mine), abs=SINGLE_PRECISION)
     assert abs(found) > 0.01
+
+
+@pytest.mark.parametrize("v", [0.0099999, -0.0099999, 1e-5, 0.0])
+@pytest.mark.parametrize("squares", [0.01, 3.0, 7.0])
+def test_the_series_of_small_shares_continues_the_logarithm(v, squares):
+    rest = 7.0
+    exact = rest**2 / squares * np.log1p(-v * squares / rest) + squares * np.log1p(-v) - (rest - squares) * v
+    assert log_of_non_links(v, rest, squares) == pytest.approx(0.5 * exact, rel=1e-9, abs=1e-15)
 
 
 def _rows(pi, total):

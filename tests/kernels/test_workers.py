@@ -5,7 +5,7 @@ import threading
 import numpy as np
 import pytest
 
-from blockmix.kernels.workers import WORTH_A_THREAD, Workers, default_threads
+from blockmix.kernels.workers import LEAST_PIECE, PIECES_A_WORKER, WORTH_A_THREAD, Workers, default_threads
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3, 7])
@@ -80,3 +80,35 @@ def test_closing_ends_the_threads():
 def test_the_default_is_the_processors_this_process_may_use():
     assert Workers().threads == default_threads() >= 1
     assert Workers(0).threads == 1
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+@pytest.mark.parametrize("count", [0, WORTH_A_THREAD, 4 * LEAST_PIECE, 50 * LEAST_PIECE + 1])
+def test_dealt_pieces_cover_every_index_once_and_a_worker_has_one_at_a_time(threads, count):
+    seen, busy = np.zeros(count, dtype=np.int64), [threading.Lock() for _ in range(threads)]
+
+    def task(worker, begin, end):
+        assert busy[worker].acquire(blocking=False)
+        seen[begin:end] += 1
+        busy[worker].release()
+
+    with Workers(threads) as workers:
+        workers.deal(count, task)
+    assert (seen == 1).all()
+
+
+def test_a_worker_held_up_leaves_the_other_pieces_to_the_others():
+    done = {0: 0, 1: 0}
+    rest_is_done = threading.Event()
+    pieces = 2 * PIECES_A_WORKER
+
+    def task(worker, begin, end):
+        done[worker] += 1
+        if sum(done.values()) == pieces:
+            rest_is_done.set()
+        if begin == 0:
+            assert rest_is_done.wait(timeout=30)
+
+    with Workers(2) as workers:
+        workers.deal(pieces * LEAST_PIECE, task)
+    assert sorted(done.values()) == [1, pieces - 1]

@@ -18,19 +18,14 @@ from blockmix.samplers.options import ScirOptions
 from blockmix.samplers.scir import Scir
 
 
-def resummed_non_link(pi_a, pi_b, beta, delta):
-    """(G4) A non-link as the indicators count it: a factor for every community instead of their sum."""
-    return (1.0 - delta) * np.prod(1.0 - (beta - delta) * pi_a * pi_b / (1.0 - delta))
-
-
-def posterior_moments(edges, nodes, alpha, beta, delta, resummed=False):
+def posterior_moments(edges, nodes, alpha, beta, delta):
     """E[pi_a1] and E[pi_a1^2] for every node, K = 2, strengths fixed.
 
     Gauss-Jacobi quadrature over every pi_a1 with the Dirichlet density as weight. The likelihood is a
-    polynomial of degree N - 1 in each, or 2 (N - 1) with resummed non-links: 2 N points are exact.
+    polynomial of degree N - 1 in each: N points are exact.
     """
     beta = np.asarray(beta)
-    points, weights = roots_jacobi(2 * nodes, alpha - 1.0, alpha - 1.0)
+    points, weights = roots_jacobi(nodes, alpha - 1.0, alpha - 1.0)
     points, weights = (points + 1.0) / 2.0, weights / weights.sum()
     links = {tuple(sorted(edge)) for edge in edges}
     total, first, second = 0.0, np.zeros(nodes), np.zeros(nodes)
@@ -40,15 +35,52 @@ def posterior_moments(edges, nodes, alpha, beta, delta, resummed=False):
         mass = np.prod(weights[list(index)])
         for a in range(nodes):
             for b in range(a + 1, nodes):
-                link = (a, b) in links
-                if resummed and not link:
-                    mass *= resummed_non_link(pi[a], pi[b], beta, delta)
-                else:
-                    mass *= pair_likelihood(int(link), pi[a], pi[b], beta, delta)
+                mass *= pair_likelihood(int((a, b) in links), pi[a], pi[b], beta, delta)
         total += mass
         first += mass * x
         second += mass * x * x
     return first / total, second / total
+
+
+def resummed_non_link(mine, other, beta, delta):
+    """(G4) T for one non-link and all pairs of values, a factor for every community: the mean of the two cases.
+
+    It is not symmetric: what a non-link says to one end is not quite what it says to the other.
+    """
+    log = 0.0
+    for k, strength in enumerate(beta):
+        v, r = (strength - delta) / (1.0 - delta) * mine[:, None, k], other[None, :, k]
+        log = log + 0.5 * (np.log1p(-v * r) + r * r * np.log1p(-v) - (r - r * r) * v)
+    return np.exp(log)
+
+
+def resummed_moments(edges, nodes, alpha, beta, delta, points=40):
+    """The same of the chain's own law: a sweep of conditionals with non-links as in (G4), iterated to its fixed point.
+
+    The conditionals of both ends of a non-link belong to no joint density, so there is nothing to integrate.
+    """
+    x, weights = roots_jacobi(points, alpha - 1.0, alpha - 1.0)
+    x = (x + 1.0) / 2.0
+    pi = np.stack([x, 1.0 - x], axis=1)
+    link = delta + np.einsum("ik,jk,k->ij", pi, pi, np.asarray(beta) - delta)
+    non_link = resummed_non_link(pi, pi, beta, delta)
+    linked = {tuple(sorted(edge)) for edge in edges}
+    conditionals = []
+    for a in range(nodes):
+        law = np.expand_dims(weights, [b for b in range(nodes) if b != a])
+        for b in range(nodes):
+            if b != a:
+                pair = link if tuple(sorted((a, b))) in linked else non_link
+                pair = pair if a < b else pair.T
+                law = law * np.expand_dims(pair, [c for c in range(nodes) if c not in (a, b)])
+        conditionals.append(law / law.sum(axis=a, keepdims=True))
+    law, before = np.full((points,) * nodes, points**-nodes), 0.0
+    while np.abs(law - before).max() > 1e-14:
+        before = law
+        for a, conditional in enumerate(conditionals):
+            law = law.sum(axis=a, keepdims=True) * conditional
+    marginals = [law.sum(axis=tuple(b for b in range(nodes) if b != a)) for a in range(nodes)]
+    return np.array([m @ x for m in marginals]), np.array([m @ (x * x) for m in marginals])
 
 
 def copies_of(edges, nodes, copies):
@@ -117,6 +149,7 @@ def tiny():
     """The helpers above, for tests to call."""
     return SimpleNamespace(
         posterior_moments=posterior_moments,
+        resummed_moments=resummed_moments,
         copies_of=copies_of,
         sampled_moments=sampled_moments,
         even_rows=even_rows,

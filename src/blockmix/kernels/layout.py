@@ -93,6 +93,15 @@ class Key(NamedTuple):
     sweep: np.uint32
 
 
+class Tilt(NamedTuple):
+    """(G2) What all tilts of one node have in common: x, A, the least lambda there can be, a non-link's weight."""
+
+    typical: float
+    mass: float
+    least: float
+    weight: float
+
+
 class Scratch(NamedTuple):
     """Work space of one worker; `place[k]` is where community k stands in the local lists, or -1."""
 
@@ -108,11 +117,16 @@ class Scratch(NamedTuple):
     count: NDArray[np.float64]  # type: ignore[assignment]  # tuple.count, which nobody calls
     inverse: NDArray[np.float64]
     old: NDArray[np.float64]
+    home: NDArray[np.float64]
+    excess: NDArray[np.float64]
+    rest: NDArray[np.float64]
+    squares: NDArray[np.float64]
     hit: NDArray[np.int32]
+    seen: NDArray[np.int32]
     indicator: NDArray[np.int32]
     first: NDArray[np.int64]
+    elsewhere: NDArray[np.float64]
     entry: NDArray[np.int32]
-    pull: NDArray[np.float64]
     heard: NDArray[np.float64]
     uniforms: NDArray[np.float64]
 
@@ -123,8 +137,11 @@ MAX_BIRTHS = 64
 
 
 def empty_rows(nodes: int, slots: int) -> Rows:
-    """Rows with every slot unused."""
-    words = np.full((nodes, 2 * slots), -1, dtype=np.int32)
+    """Rows with every slot unused, the first at the beginning of a cache line."""
+    line = 64 // np.dtype(np.int32).itemsize
+    memory = np.full(nodes * 2 * slots + line, -1, dtype=np.int32)
+    start = -memory.ctypes.data % 64 // memory.itemsize
+    words = memory[start : start + nodes * 2 * slots].reshape(nodes, 2 * slots)
     return Rows(words, words.view(np.float32), np.zeros(nodes, dtype=np.float32))
 
 
@@ -145,11 +162,16 @@ def new_scratch(communities: int, slots: int, largest_degree: int) -> Scratch:
         count=np.zeros(size),
         inverse=np.zeros(size),
         old=np.zeros(size),
+        home=np.zeros(size),
+        excess=np.zeros(size),
+        rest=np.zeros(size),
+        squares=np.zeros(size),
         hit=np.zeros(slots, dtype=np.int32),
+        seen=np.full(communities, -1, dtype=np.int32),
         indicator=np.zeros(max(largest_degree, 1), dtype=np.int32),
         first=np.zeros(largest_degree + 1, dtype=np.int64),
+        elsewhere=np.zeros(max(largest_degree, 1)),
         entry=np.zeros(entries, dtype=np.int32),
-        pull=np.zeros(entries),
         heard=np.zeros(entries),
-        uniforms=np.zeros((max(largest_degree, 1), 4)),
+        uniforms=np.zeros((largest_degree + 1, 2)),
     )

@@ -15,7 +15,8 @@ from blockmix.kernels.layout import (
     Settings,
     Strengths,
 )
-from blockmix.kernels.philox import inlined_kernel, kernel, philox4x32, stream_word
+from blockmix.kernels.lean import inlined_lean_kernel, lean_kernel
+from blockmix.kernels.philox import philox4x32, stream_word
 
 # A community can hold links only, so that its exposure to non-links is a difference of nearly equal sums.
 TINY = 1e-12
@@ -23,7 +24,17 @@ TINY = 1e-12
 LEAST_DENOMINATOR = 1e-6
 
 
-@kernel
+@inlined_lean_kernel
+def resummed_exposure(rest: float, squares: float, d: float, free: float) -> float:
+    """(S5) Sum over non-neighbours of pi_bk/Z_ab, from R_k, R2_k, d = d_k pi_ak and 1 - delta: mean of two cases."""
+    if rest <= TINY:
+        return 0.0
+    equal_weights = rest / max(free - d * squares / rest, LEAST_DENOMINATOR)
+    all_or_nothing = squares / max(free - d, LEAST_DENOMINATOR) + (rest - squares) / free
+    return 0.5 * (equal_weights + all_or_nothing)
+
+
+@lean_kernel
 def non_link_exposure(
     count: int, own: int, members: np.ndarray, strengths: Strengths, resum: bool, scratch: Scratch
 ) -> None:
@@ -33,28 +44,23 @@ def non_link_exposure(
         k = scratch.community[at]
         pi = scratch.pi[at] if at < own else 0.0
         rest = members[k, MEMBERS] - pi - scratch.near[at]
-        if rest <= TINY:
-            scratch.exposure[at] = 0.0
-            continue
         free = 1.0 - background
         if not resum:
-            scratch.exposure[at] = rest / free
+            scratch.exposure[at] = max(rest, 0.0) / free
             continue
         squares = min(max(members[k, MEMBERS_SQUARED] - pi * pi - scratch.near_squared[at], 0.0), rest)
         d = (strengths.value[k] - background) * scratch.pi[at]
-        equal_weights = rest / max(free - d * squares / rest, LEAST_DENOMINATOR)
-        all_or_nothing = squares / max(free - d, LEAST_DENOMINATOR) + (rest - squares) / free
-        scratch.exposure[at] = 0.5 * (equal_weights + all_or_nothing)
+        scratch.exposure[at] = resummed_exposure(rest, squares, d, free)
 
 
-@inlined_kernel
+@inlined_lean_kernel
 def weigh_exposure(count: int, weight: float, scratch: Scratch) -> None:
     """Let every non-link count for this much."""
     for at in range(count):
         scratch.exposure[at] *= weight
 
 
-@kernel
+@lean_kernel
 def mean_exposure(own: int, strengths: Strengths, scratch: Scratch) -> float:
     """X = sum_k pi_k x_k with x_k = (beta_k - delta) exposure_k."""
     background = strengths.value[-1]
@@ -65,7 +71,7 @@ def mean_exposure(own: int, strengths: Strengths, scratch: Scratch) -> float:
     return mean
 
 
-@kernel
+@lean_kernel
 def stands_in(entries: np.ndarray, begin: int, end: int, value: int) -> bool:
     """Binary search for a value in the increasing entries[begin:end]."""
     low, high = begin, end
@@ -78,7 +84,7 @@ def stands_in(entries: np.ndarray, begin: int, end: int, value: int) -> bool:
     return low < end and entries[low] == value
 
 
-@kernel
+@lean_kernel
 def is_non_link(a: int, b: int, network: Network) -> bool:
     """Whether a and b are two nodes seen not to be linked."""
     if a == b or stands_in(network.neighbors, network.offsets[a], network.offsets[a + 1], b):
@@ -88,7 +94,7 @@ def is_non_link(a: int, b: int, network: Network) -> bool:
     )
 
 
-@kernel
+@lean_kernel
 def correct_non_links(
     a: int, count: int, network: Network, rows: Rows, strengths: Strengths, settings: Settings, key: Key,
     scratch: Scratch,
@@ -128,7 +134,7 @@ def correct_non_links(
         add_correction(b, weight, rows, strengths, scratch)
 
 
-@kernel
+@lean_kernel
 def add_correction(b: int, weight: float, rows: Rows, strengths: Strengths, scratch: Scratch) -> None:
     """One non-neighbour's exact term less its first-order term, times its weight."""
     background = strengths.value[-1]

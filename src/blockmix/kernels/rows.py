@@ -20,10 +20,10 @@ from blockmix.kernels.layout import (
     Scratch,
     Strengths,
 )
-from blockmix.kernels.philox import inlined_kernel, kernel
+from blockmix.kernels.lean import inlined_lean_kernel, lean_kernel
 
 
-@inlined_kernel
+@inlined_lean_kernel
 def add_local(k: Index, phi: float, pi: float, at: int, scratch: Scratch) -> None:
     """Append community k to the local lists."""
     scratch.place[k] = at
@@ -35,7 +35,7 @@ def add_local(k: Index, phi: float, pi: float, at: int, scratch: Scratch) -> Non
     scratch.near_squared[at] = 0.0
 
 
-@inlined_kernel
+@inlined_lean_kernel
 def load_row(rows: Rows, a: int, scratch: Scratch) -> int:
     """Copy the node's slots to the local lists; returns how many there are."""
     slots = rows.words.shape[1] // 2
@@ -51,8 +51,8 @@ def load_row(rows: Rows, a: int, scratch: Scratch) -> int:
     return count
 
 
-@inlined_kernel
-def weight_in(b: int, k: int, rows: Rows) -> float:
+@inlined_lean_kernel
+def weight_in(b: int, k: Index, rows: Rows) -> float:
     """pi_bk."""
     for j in range(rows.words.shape[1] // 2):
         if rows.words[b, 2 * j] == k:
@@ -62,7 +62,7 @@ def weight_in(b: int, k: int, rows: Rows) -> float:
     return 0.0
 
 
-@inlined_kernel
+@inlined_lean_kernel
 def leave_out_hidden(a: int, network: Network, rows: Rows, scratch: Scratch) -> None:
     """Held-out partners are no non-neighbours either: count them with the neighbours that (S3) leaves out."""
     slots = rows.words.shape[1] // 2
@@ -79,44 +79,60 @@ def leave_out_hidden(a: int, network: Network, rows: Rows, scratch: Scratch) -> 
                 scratch.near_squared[at] += pi_b * pi_b
 
 
-@inlined_kernel
+@inlined_lean_kernel
 def keep_largest(count: int, slots: int, smallest: float, scratch: Scratch) -> tuple[int, float]:
     """(P3) Move what is kept to the front of the local lists; returns how many and the phi dropped.
 
-    Everything below the smallest phi goes, then the smallest of more than L; at least one stays.
+    Everything below the smallest phi goes, then the smallest of more than L. The largest stays; they end in
+    decreasing order.
     """
-    dropped = 0.0
-    kept = 0
+    phis, communities = scratch.phi, scratch.community
     best = 0
     for at in range(count):
-        if scratch.phi[at] > scratch.phi[best]:
+        scratch.place[communities[at]] = -1
+        if phis[at] > phis[best]:
             best = at
-    for at in range(count):
-        phi, k = scratch.phi[at], scratch.community[at]
-        scratch.place[k] = -1
-        if phi < smallest and at != best:
+    phis[0], phis[best] = phis[best], phis[0]
+    communities[0], communities[best] = communities[best], communities[0]
+    dropped = 0.0
+    kept = 1
+    for at in range(1, count):
+        phi = phis[at]
+        if phi < smallest:
             dropped += phi
             continue
         to = kept
         if kept == slots:
             to = 0
             for other in range(1, slots):
-                if scratch.phi[other] < scratch.phi[to]:
+                if phis[other] < phis[to]:
                     to = other
-            if phi <= scratch.phi[to]:
+            if phi <= phis[to]:
                 dropped += phi
                 continue
-            dropped += scratch.phi[to]
+            dropped += phis[to]
         else:
             kept += 1
-        scratch.phi[to] = phi
-        scratch.community[to] = k
+        phis[to], communities[to] = phi, communities[at]
     # Where everything fell below the smallest phi, as it can for a node without links, the largest stays.
-    scratch.phi[0] = max(scratch.phi[0], smallest)
+    phis[0] = max(phis[0], smallest)
+    sort_largest_first(kept, phis, communities)
     return kept, dropped
 
 
-@inlined_kernel
+@inlined_lean_kernel
+def sort_largest_first(count: int, phis: np.ndarray, communities: np.ndarray) -> None:
+    """By insertion: there are few."""
+    for at in range(2, count):
+        phi, k = phis[at], communities[at]
+        to = at
+        while phis[to - 1] < phi:
+            phis[to], communities[to] = phis[to - 1], communities[to - 1]
+            to -= 1
+        phis[to], communities[to] = phi, k
+
+
+@inlined_lean_kernel
 def gather_statistics(own: int, strengths: Strengths, scratch: Scratch, statistics: np.ndarray) -> float:
     """(S6) Add this node's half of the pairs inside each of its communities; returns that of the links."""
     inside = 0.0
@@ -132,7 +148,7 @@ def gather_statistics(own: int, strengths: Strengths, scratch: Scratch, statisti
     return inside
 
 
-@inlined_kernel
+@inlined_lean_kernel
 def write_row(kept: int, at: int, fresh: Rows, scratch: Scratch, statistics: np.ndarray) -> None:
     """Store the new memberships and add them to the sums over nodes."""
     total = 0.0
@@ -150,7 +166,7 @@ def write_row(kept: int, at: int, fresh: Rows, scratch: Scratch, statistics: np.
         fresh.words[at, 2 * kept] = -1
 
 
-@kernel
+@lean_kernel
 def commit_range(begin: int, end: int, first: int, stride: int, rows: Rows, fresh: Rows) -> None:
     """Copy a batch's new rows into the table, once every worker has finished reading the old ones."""
     for i in range(begin, end):

@@ -13,6 +13,8 @@ from concurrent.futures import ThreadPoolExecutor, wait
 
 # Below this many nodes a batch is done sooner than a second thread has woken up.
 WORTH_A_THREAD = 96
+# Pieces that are dealt out hold at least this many nodes, some milliseconds of work, and a worker gets about this many.
+LEAST_PIECE, PIECES_A_WORKER = 1024, 8
 
 
 def default_threads() -> int:
@@ -34,6 +36,20 @@ class Workers:
         pieces = max(1, min(self.threads, count // WORTH_A_THREAD))
         cuts = [count * i // pieces for i in range(pieces + 1)]
         self.each(pieces, lambda i: task(i, cuts[i], cuts[i + 1]))
+
+    def deal(self, count: int, task: Callable[[int, int, int], None]) -> None:
+        """Like `share`, in smaller pieces for whoever is free: where some parts take longer than others."""
+        piece = max(LEAST_PIECE, -(-count // (PIECES_A_WORKER * self.threads)))
+        if self.threads == 1 or count < 2 * self.threads * piece:
+            self.share(count, task)
+            return
+        begins = iter(range(0, count, piece))
+
+        def work(worker: int) -> None:
+            for begin in begins:
+                task(worker, begin, min(begin + piece, count))
+
+        self.each(self.threads, work)
 
     def each(self, count: int, task: Callable[[int], None]) -> None:
         """Run task(0), ..., task(count - 1) on the workers; returns, or raises, when all have ended."""
