@@ -47,4 +47,5 @@ def test_a_model_is_frozen_and_can_be_written_to_a_manifest():
         "alpha": DEFAULT_CONCENTRATION / 4,
         "eta": [2.0, 3.0],
         "background": 0.01,
+        "kind": "assortative",
     }

@@ -58,9 +58,9 @@ def check(sampler, state, info):
     np.add.at(sums[:, 1], ids[used], weights[used] ** 2)
     sampler_sums = state.sums / FIXED_POINT
     np.testing.assert_allclose(sampler_sums, sums, atol=2 * sampler.nodes / FIXED_POINT)
-    assert 0 <= info.dropped <= 1
-    assert 0 <= info.accepted <= 1
-    assert 0 <= info.inside <= sampler.links + 1e-6
+    assert 0 <= info.measures["dropped"] <= 1
+    assert 0 <= info.measures["accepted"] <= 1
+    assert 0 <= info.measures["links_inside"] <= sampler.links + 1e-6
     assert 0 < info.background < 1
 
 
@@ -121,7 +121,7 @@ def test_two_thousand_sweeps_stay_finite(move):
 def test_few_slots_are_enough_to_go_on(network, move, slots):
     sampler, state, info = chain(network, 5, MOVES[move] | {"slots": slots}, 40)
     check(sampler, state, info)
-    assert info.dropped > 0
+    assert info.measures["dropped"] > 0
 
 
 @pytest.mark.parametrize("move", MOVES)

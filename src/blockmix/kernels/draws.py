@@ -67,3 +67,20 @@ def add_packed_probabilities(
                         (np.float64(value[communities[s]]) - background) * weights[s] * np.float64(weights[t])
                     )
         out[i] += background + shared / (sum_a * sum_b)
+
+
+@kernel
+def add_packed_block_probabilities(
+    pairs: np.ndarray, offsets: np.ndarray, communities: np.ndarray, weights: np.ndarray, value: np.ndarray,
+    out: np.ndarray,
+) -> None:  # fmt: skip
+    """The same for the general model: sum_kl pi_ak B_kl pi_bl, `value` being the K x K matrix B."""
+    for i in range(len(pairs)):
+        a, b = pairs[i, 0], pairs[i, 1]
+        total, probability = 0.0, 0.0
+        for s in range(offsets[a], offsets[a + 1]):
+            for t in range(offsets[b], offsets[b + 1]):
+                both = np.float64(weights[s]) * np.float64(weights[t])
+                total += both
+                probability += both * np.float64(value[communities[s], communities[t]])
+        out[i] += probability / total

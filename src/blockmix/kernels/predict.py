@@ -44,3 +44,26 @@ def add_pair_probabilities(
     for i in range(begin, end):
         probability = pair_probability(pairs[i, 0], pairs[i, 1], rows, value)
         out[i] = keep * out[i] + weight * probability
+
+
+@kernel
+def add_block_probabilities(
+    begin: int, end: int, pairs: np.ndarray, rows: Rows, value: np.ndarray, keep: float, weight: float, out: np.ndarray
+) -> None:  # fmt: skip
+    """The same for the general model: sum_kl pi_ak B_kl pi_bl, `value` being the K x K matrix B."""
+    slots = rows.words.shape[1] // 2
+    for pair in range(begin, end):
+        a, b = pairs[pair, 0], pairs[pair, 1]
+        probability = 0.0
+        for i in range(slots):
+            k = rows.words[a, 2 * i]
+            if k < 0:
+                break
+            inner = 0.0
+            for j in range(slots):
+                other = rows.words[b, 2 * j]
+                if other < 0:
+                    break
+                inner += value[k, other] * np.float64(rows.weights[b, 2 * j + 1])
+            probability += inner * np.float64(rows.weights[a, 2 * i + 1])
+        out[pair] = keep * out[pair] + weight * probability

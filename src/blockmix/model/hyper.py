@@ -11,15 +11,17 @@ from blockmix.errors import InputError
 # K alpha where the user does not say. Chosen by held-out scores on several networks (docs/lab-notes.md): 1
 # leaves too much of every node to chance, 0.1 too little room to move.
 DEFAULT_CONCENTRATION = 0.3
+KINDS = ("assortative", "mmsb")
 
 
 @dataclass(frozen=True)
 class Model:
-    """The assortative mixed-membership model with K communities, section 1 of docs/method.md.
+    """The mixed-membership model with K communities, section 1 of docs/method.md.
 
     `alpha` is the Dirichlet concentration of the memberships (0.3/K unless given), `eta` the Beta prior of a
     strength (link, non-link), `background` the probability of a link between nodes that do not meet in a
-    community: a number fixes it, None learns it.
+    community: a number fixes it, None learns it. `kind` "assortative" has one strength a community, "mmsb" one for
+    every pair of communities, and no background.
 
     >>> Model(communities=50).concentration
     0.006
@@ -29,8 +31,11 @@ class Model:
     alpha: float | None = None
     eta: tuple[float, float] = (1.0, 1.0)
     background: float | None = None
+    kind: str = "assortative"
 
     def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise InputError(f"model must be one of {', '.join(KINDS)}, not {self.kind!r}")
         if (
             isinstance(self.communities, bool)
             or int(self.communities) != self.communities
@@ -47,6 +52,10 @@ class Model:
             raise InputError(
                 f"background must lie strictly between 0 and 1, not {self.background!r}; "
                 "leave it out to learn it"
+            )
+        if self.background is not None and self.kind == "mmsb":
+            raise InputError(
+                "the general model has no background: it has a strength for every pair of communities"
             )
 
     @property

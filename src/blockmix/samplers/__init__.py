@@ -1,18 +1,67 @@
-"""How it is learned: one file per sampler."""
+"""How it is learned: one file per sampler, all behind `contract.Sampler`."""
 
 from __future__ import annotations
 
 from difflib import get_close_matches
+from importlib import import_module
+from typing import Any, NamedTuple
 
 from blockmix.errors import InputError
 
-SAMPLERS = ("scir",)
+
+class Entry(NamedTuple):
+    """Where a sampler lives and what it is, in a line. Modules are imported when a sampler is asked for."""
+
+    place: str
+    title: str
 
 
-def check_sampler(name: str) -> str:
+SAMPLERS: dict[str, dict[str, Entry]] = {
+    "assortative": {
+        "scir": Entry(
+            "scir:Scir", "sparse memberships, link indicators, any number of communities; the default"
+        ),
+        "sgmc": Entry("sgmc:Sgmc", "stochastic gradient Langevin dynamics on stratified mini-batches"),
+        "sgmc-m": Entry("sgmc_m:SgmcM", "the same with active, candidate and bulk communities"),
+        "svi": Entry("svi:Svi", "stochastic variational inference"),
+        "cgs": Entry("cgs:Cgs", "collapsed Gibbs sampling over all pairs: exact, for small networks"),
+        "lmc": Entry(
+            "lmc:Lmc", "Langevin dynamics with a Metropolis-Hastings test: exact, for small networks"
+        ),
+    },
+    "mmsb": {"sgmc": Entry("mmsb:BlockSgmc", "stochastic gradient Langevin dynamics, K x K strengths")},
+}
+
+
+def default_sampler(kind: str) -> str:
+    """The sampler of a model where the user names none: the first in the list."""
+    return next(iter(SAMPLERS[kind]))
+
+
+def check_sampler(name: str, kind: str = "assortative") -> str:
     """The name of a sampler, or an error with the nearest right one."""
-    if name in SAMPLERS:
+    known = SAMPLERS[kind]
+    if name in known:
         return name
-    near = get_close_matches(str(name), SAMPLERS, n=1, cutoff=0.3)
-    hint = f"; did you mean {near[0]!r}?" if near else ""
-    raise InputError(f"there is no sampler {name!r}{hint} Samplers: {', '.join(SAMPLERS)}.")
+    names = ", ".join(known)
+    if name in SAMPLERS["assortative"]:
+        raise InputError(f"the model {kind!r} has no sampler {name!r}; its samplers: {names}")
+    near = get_close_matches(str(name).lower(), known, n=1, cutoff=0.3)
+    hint = f"; did you mean {near[0]!r}?" if near else "."
+    raise InputError(f"there is no sampler {name!r}{hint} Samplers: {names}.")
+
+
+def sampler_class(name: str, kind: str = "assortative") -> Any:
+    """The class of a sampler; its settings are `sampler_class(name).Options`."""
+    module, attribute = SAMPLERS[kind][check_sampler(name, kind)].place.split(":")
+    return getattr(import_module(f"blockmix.samplers.{module}"), attribute)
+
+
+def sampler_options(name: str, options: dict[str, Any], kind: str = "assortative") -> Any:
+    """The settings of a sampler from what the user gave, or an error that names the unknown ones."""
+    settings = sampler_class(name, kind).Options
+    known = settings.__dataclass_fields__
+    unknown = sorted(set(options) - set(known))
+    if unknown:
+        raise InputError(f"unknown option {', '.join(unknown)}; options of {name}: {', '.join(known)}")
+    return settings(**options)

@@ -20,12 +20,14 @@ def choose_communities(graph: Graph, seed: int) -> int:
 
     The likelihood has every strength integrated out, so more parts have to pay for themselves: the best
     number is inside the range, not at its end. Overlap is not looked at, and does not need to be: a node that is in
-    two communities is put into one of them, and both are still there.
+    two communities is put into one of them, and both are still there. The whole network as one part is no candidate:
+    where communities overlap a lot it can beat every partition, and yet there is something to find.
     """
     best, best_score = FEWEST, -math.inf
     for _, _, parts in fine_to_coarse(graph, np.random.default_rng(seed)):
         sizes = np.bincount(parts)
+        found = int(np.count_nonzero(sizes >= SMALLEST_COMMUNITY))
         score = integrated_likelihood(graph, parts, len(sizes))
-        if score > best_score:
-            best, best_score = int(np.count_nonzero(sizes >= SMALLEST_COMMUNITY)), score
-    return max(best, FEWEST)
+        if found >= FEWEST and score > best_score:
+            best, best_score = found, score
+    return best

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,12 +39,17 @@ from blockmix.kernels.special import expint_e1
 from blockmix.kernels.strength import collect_pairs, merge_members, update_strengths
 from blockmix.kernels.workers import Workers
 from blockmix.model import Model
+from blockmix.samplers.contract import Arrays, ChainKey, Info
+from blockmix.samplers.forecast import predict_rows
+from blockmix.samplers.given import given_rows, given_strengths
 from blockmix.samplers.options import ScirOptions
 from blockmix.samplers.partition import find_parts
 from blockmix.samplers.starts import dense_rows, random_parts, start_rows, start_strengths
 
 # Births a node has in a sweep on average, at most; beyond that the smallest ones are not worth their slots.
 MOST_EXPECTED_BIRTHS = 8.0
+# A batch of fewer nodes is copied into the table sooner than a second thread has woken up.
+WORTH_COMMITTING_TOGETHER = 8192
 # In the first sweeps of warm-up the background explains at most this share of the density: left free, it can
 # take all links before communities have formed, and they never do.
 BACKGROUND_HELD_DOWN, BACKGROUND_SHARE = 50, 0.1
@@ -90,25 +96,16 @@ class ScirState:
     sweep: int = 0
 
 
-@dataclass(frozen=True)
-class Info:
-    """What a sweep says of itself.
+class Scir:
+    """The sampler bound to a network, a model and a pool of workers: `init` a chain, then `step` it.
 
-    `dropped` is the mean share of a node's phi that found no slot, `accepted` the share of nodes whose new
-    memberships passed the Metropolis-Hastings test (all of them where there is none), `background` the
-    background probability and `inside` the expected number of links inside communities.
+    A sweep measures `dropped`, the mean share of a node's phi that found no slot, `accepted`, the share of nodes
+    whose new memberships passed the Metropolis-Hastings test (all of them where there is none), and
+    `links_inside`, the expected number of links inside communities.
     """
 
-    dropped: float
-    accepted: float
-    background: float
-    inside: float
-
-
-class Scir:
-    """The sampler bound to a network, a model and a pool of workers: `init` a chain, then `step` it."""
-
-    name = "scir"
+    name, samples = "scir", True
+    Options = ScirOptions
 
     def __init__(self, data: HeldOut, model: Model, options: ScirOptions, workers: Workers) -> None:
         self.graph = graph = data.training
@@ -152,7 +149,7 @@ class Scir:
             state = sampler.init((int(low), int(high)))
             sampler.step(state, (0, 0), True)
 
-    def init(self, key: tuple[int, int]) -> ScirState:
+    def init(self, key: ChainKey) -> ScirState:
         """A chain at its starting state."""
         rng = np.random.default_rng([int(key[0]), int(key[1])])
         if self.options.start == "random":
@@ -164,6 +161,16 @@ class Scir:
             rows = dense_rows(rows, self.communities)
         return self.start_at(rows, start_strengths(self.graph, parts, self.model))
 
+    def init_at(self, key: ChainKey, given: Any) -> ScirState:
+        """A chain that starts at the memberships of a user, as `given.given_memberships` made them."""
+        rng = np.random.default_rng([int(key[0]), int(key[1])])
+        rows = given_rows(self.graph, given, self.model, self.options.slots, rng)
+        if self.dense:
+            rows = dense_rows(rows, self.communities)
+        value = given_strengths(self.graph, given, self.model)
+        total = np.full_like(value, 2.0)
+        return self.start_at(rows, Strengths(value, total, total.copy()))
+
     def start_at(self, start: Rows, strengths: Strengths) -> ScirState:
         """A chain that begins at the given memberships and strengths."""
         sums = np.zeros((self.communities, 2), dtype=np.int64)
@@ -173,7 +180,7 @@ class Scir:
             np.add.at(sums[:, column], ids[used], (value[used] * FIXED_POINT).astype(np.int64))
         return ScirState(start, strengths, sums)
 
-    def step(self, state: ScirState, key: tuple[int, int], warm_up: bool) -> Info:
+    def step(self, state: ScirState, key: ChainKey, warm_up: bool) -> Info:
         """One sweep: every node once, in batches that read old rows and write new ones, then strengths."""
         o = self.options
         step = warm_up_step(state.sweep) if warm_up else o.step
@@ -188,7 +195,47 @@ class Scir:
         self._update_strengths(state, inside, step, warm_up, word)
         state.sweep += 1
         dropped, accepted = self.worker_sums[:, 1:].sum(axis=0) / FIXED_POINT / self.nodes
-        return Info(float(dropped), float(accepted), float(state.strengths.value[-1]), inside)
+        measures = {"links_inside": inside, "dropped": float(dropped), "accepted": float(accepted)}
+        return Info(float(state.strengths.value[-1]), self.nodes, 1, measures)
+
+    def sweeps_done(self, state: ScirState) -> int:
+        """Sweeps made so far."""
+        return state.sweep
+
+    def memberships(self, state: ScirState) -> Rows:
+        """The rows as they are."""
+        return state.rows
+
+    def strengths(self, state: ScirState) -> NDArray[np.float64]:
+        """Strengths of the communities, the background last."""
+        return state.strengths.value
+
+    def predict(
+        self, state: ScirState, pairs: NDArray[np.int64], keep: float, share: float, out: NDArray[np.float64]
+    ) -> None:
+        """out = keep * out + share * (M1) of every pair."""
+        predict_rows(self.workers, pairs, state.rows, state.strengths.value, keep, share, out)
+
+    def arrays(self, state: ScirState) -> dict[str, NDArray[Any]]:
+        """Everything the state is, for a checkpoint. Between sweeps nothing is left in the workers' sums.
+
+        Behind the end of a row stands what an earlier, longer one has left there: that is no part of the state.
+        """
+        used = np.logical_and.accumulate(state.rows.words[:, ::2] >= 0, axis=1)
+        return {
+            "words": np.where(np.repeat(used, 2, axis=1), state.rows.words, np.int32(-1)),
+            "total": state.rows.total,
+            "strengths": np.stack(state.strengths),
+            "sums": state.sums,
+            "sweep": np.int64(state.sweep).reshape(1),
+        }
+
+    def restore(self, arrays: Arrays) -> ScirState:
+        """The state that `arrays` was made from."""
+        words = np.array(arrays["words"])
+        rows = Rows(words, words.view(np.float32), np.array(arrays["total"]))
+        strengths = Strengths(*np.array(arrays["strengths"]))
+        return ScirState(rows, strengths, np.array(arrays["sums"]), int(arrays["sweep"][0]))
 
     def _update_batch(self, first: int, state: ScirState, settings: Settings, key: Key) -> None:
         merge_members(self.statistics, state.sums, self.members)
@@ -201,8 +248,14 @@ class Scir:
                 self.worker_sums[worker],
             )  # fmt: skip
 
-        self.workers.share(count, update)
-        commit_range(0, count, first, self.batches, state.rows, self.fresh)
+        def commit(_: int, begin: int, end: int) -> None:
+            commit_range(begin, end, first, self.batches, state.rows, self.fresh)
+
+        self.workers.deal(count, update)
+        if count < WORTH_COMMITTING_TOGETHER:
+            commit(0, 0, count)
+        else:
+            self.workers.share(count, commit)
 
     def _update_strengths(self, state: ScirState, inside: float, step: float, adapt: bool, key: Key) -> None:
         merge_members(self.statistics, state.sums, self.members)

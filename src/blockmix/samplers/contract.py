@@ -1,0 +1,104 @@
+"""What every sampler owes the rest of the program, whatever algorithm it runs.
+
+A sampler is bound to a network, a model, its options and a pool of workers. It makes a state, moves it one
+sweep at a time, and shows it as memberships and strengths. A sweep is about one update of every node, however
+the sampler goes about it: samplers with mini-batches make as many iterations as that takes. So nothing that
+looks at all nodes, such as a prediction or a running mean, is done more often than once a sweep.
+
+Random numbers are a function of the chain's key and of what the state counts (sweeps, iterations), never of
+what else has happened in the process: a state restored from its arrays goes on to the same bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blockmix.kernels.layout import Rows
+from blockmix.kernels.workers import Workers
+
+ChainKey = tuple[int, int]
+Arrays = Mapping[str, NDArray[Any]]
+
+
+@dataclass(frozen=True)
+class Info:
+    """What a sweep says of itself.
+
+    `background` is the background probability after it, `updates` the number of nodes updated, `iterations` the
+    number of mini-batches (one where the sampler has none), `measures` what else it measured, by name: they
+    become columns of the trace.
+    """
+
+    background: float
+    updates: int
+    iterations: int = 1
+    measures: Mapping[str, float] = field(default_factory=dict)
+
+
+class Moments(NamedTuple):
+    """Means and variances that an approximation knows of itself; `variance` stands slot for slot as in `rows`."""
+
+    rows: Rows
+    variance: NDArray[np.float32]
+    strength_mean: NDArray[np.float64]
+    strength_variance: NDArray[np.float64]
+
+
+class Sampler(Protocol):
+    """One algorithm at work on one network.
+
+    `slots` is the number of communities that a row of `memberships` has room for. `samples` says what a state
+    is: a draw from the posterior, so that states are averaged, or (False) the current approximation to it,
+    so that the last one counts; the second kind is an `Approximation`.
+    """
+
+    name: str
+    samples: bool
+    workers: Workers
+    nodes: int
+    communities: int
+    slots: int
+
+    def compile(self) -> None:
+        """Compile the kernels, or load them from the cache, before the clock starts."""
+
+    def init(self, key: ChainKey) -> Any:
+        """A chain at its starting state."""
+
+    def step(self, state: Any, key: ChainKey, warm_up: bool) -> Info:
+        """One sweep; the state is changed in place."""
+
+    def sweeps_done(self, state: Any) -> int:
+        """Sweeps made so far."""
+
+    def memberships(self, state: Any) -> Rows:
+        """The memberships, largest first or in any order; may be a view of the state."""
+
+    def strengths(self, state: Any) -> NDArray[np.float64]:
+        """Strengths of the communities and, last, of the background; of the general model the K x K matrix."""
+
+    def predict(
+        self, state: Any, pairs: NDArray[np.int64], keep: float, share: float, out: NDArray[np.float64]
+    ) -> None:
+        """out = keep * out + share * (link probability of every pair under this state)."""
+
+    def arrays(self, state: Any) -> dict[str, NDArray[Any]]:
+        """Everything the state is, for a checkpoint."""
+
+    def restore(self, arrays: Arrays) -> Any:
+        """The state that `arrays` was made from."""
+
+
+class Approximation(Sampler, Protocol):
+    """A sampler whose state is a distribution of its own, such as that of variational inference."""
+
+    def moments(self, state: Any) -> Moments:
+        """Means and variances under the current approximation."""
+
+    def draw(self, state: Any, key: ChainKey) -> tuple[Rows, NDArray[np.float64]]:
+        """Memberships and strengths drawn from it."""

@@ -1,0 +1,26 @@
+"""Link probabilities of pairs under one state, over all workers."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blockmix.kernels.layout import Rows
+from blockmix.kernels.predict import add_block_probabilities, add_pair_probabilities
+from blockmix.kernels.workers import Workers
+
+
+def predict_rows(
+    workers: Workers, pairs: NDArray[np.int64], rows: Rows, strengths: NDArray[np.float64], keep: float,
+    share: float, out: NDArray[np.float64],
+) -> None:  # fmt: skip
+    """out = keep * out + share * (M1) of every pair, on rows of memberships.
+
+    A matrix of strengths is that of the general model.
+    """
+    add = add_block_probabilities if strengths.ndim == 2 else add_pair_probabilities
+
+    def predict(_: int, begin: int, end: int) -> None:
+        add(begin, end, pairs, rows, strengths, keep, share, out)
+
+    workers.share(len(pairs), predict)
