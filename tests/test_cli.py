@@ -40,6 +40,16 @@ def program(*words: object, **options):
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
 
 
+def signalled(number, *words):
+    """Start the program, send it a signal once it sweeps; output, errors and exit status."""
+    run = program(*words)
+    for line in run.stderr:
+        if b"sweep" in line:
+            break
+    run.send_signal(number)
+    return *run.communicate(timeout=60), run.returncode
+
+
 def last_json(text: str):
     return json.loads(text.splitlines()[-1], parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
 
@@ -377,21 +387,39 @@ class TestProgram:
         assert b"bad.txt, line 2" in err
 
     @pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
-    @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-    def test_interrupting_a_fit_keeps_the_result(self, edges, tmp_path, number):
+    def test_ctrl_c_keeps_the_result(self, edges, tmp_path):
         folder = tmp_path / "run"
-        run = program("fit", edges, "-k", 3, "-o", folder, "--time-limit", 120, "--json")
-        for line in run.stderr:
-            if b"sweep" in line:
-                break
-        run.send_signal(number)
-        out, err = run.communicate(timeout=60)
-        assert run.returncode == 0, err
+        out, err, status = signalled(
+            signal.SIGINT, "fit", edges, "-k", 3, "-o", folder, "--time-limit", 120, "--json"
+        )
+        assert status == 0, err
         assert b"interrupted after" in err
+        assert b"blockmix resume" in err
         assert b"Traceback" not in err
         assert last_json(out.decode())["interrupted"] is True
         assert {path.name for path in folder.iterdir()} >= FILES
         assert bm.load(folder).link_probability([(0, 1)]).shape == (1,)
+
+    @pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
+    def test_sigterm_leaves_a_checkpoint_and_status_143(self, edges, tmp_path):
+        folder = tmp_path / "run"
+        out, err, status = signalled(signal.SIGTERM, "fit", edges, "-k", 3, "-o", folder, "--time-limit", 120)
+        assert (status, out) == (143, b"")
+        assert (
+            err.splitlines()[-1]
+            == f"terminated; the run is kept: go on with blockmix resume {folder}".encode()
+        )
+        assert {path.name for path in folder.iterdir()} == {"checkpoint", "status.json"}
+        sweeps = json.loads((folder / "status.json").read_text())["checkpoint_sweep"] + 50
+        done = blockmix("resume", folder, "--sweeps", sweeps, "--json")
+        assert done.exit_code == 0, done.output
+        assert last_json(done.stdout)["resumed"] == 1
+
+    @pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
+    def test_without_a_folder_sigterm_keeps_the_result_like_ctrl_c(self, edges):
+        out, err, status = signalled(signal.SIGTERM, "fit", edges, "-k", 3, "--time-limit", 120, "--json")
+        assert status == 0, err
+        assert last_json(out.decode())["interrupted"] is True
 
     @pytest.mark.skipif(os.name == "nt", reason="POSIX pipes")
     def test_a_closed_pipe_ends_in_silence(self, result, tmp_path):

@@ -11,18 +11,26 @@ from blockmix.cli.demo import demo
 from blockmix.cli.fit import fit
 from blockmix.cli.guard import Guarded
 from blockmix.cli.networks import datasets, simulate
+from blockmix.cli.report import report
+from blockmix.cli.reproduce import reproduce
 from blockmix.cli.results import evaluate, predict
+from blockmix.cli.resume import resume
+from blockmix.cli.select import select_k
+from blockmix.cli.settings import samplers
+from blockmix.cli.watch import watch
 
 _EPILOG = (
     "Exit status: 0 done (also after Ctrl-C, if what there was could be kept); 1 something failed, or a "
-    "result could not be written; 2 wrong input or options; 130 interrupted with nothing kept."
+    "result could not be written; 2 wrong input or options; 130 interrupted with nothing kept; "
+    "141 nobody reads the output any more; 143 ended by SIGTERM: with -o the run is kept, and "
+    "blockmix resume goes on."
 )
 
 app = typer.Typer(
     name="blockmix",
     cls=Guarded,
     no_args_is_help=True,
-    add_completion=False,
+    add_completion=True,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -52,16 +60,26 @@ def blockmix(
     \b
       blockmix demo                              a built-in network, in seconds
       blockmix fit edges.txt -k 20 -o run        your own: two labels per line
+      blockmix watch run                         where it stands, in another terminal
+      blockmix resume run                        go on with a run that was stopped
+      blockmix report run                        one HTML file to look at
       blockmix predict run pairs.txt             probability of unseen links
       blockmix evaluate run --truth groups.txt   against known communities
 
-    Every command has its own help: blockmix fit --help
+    Every command has its own help: blockmix fit --help. For completion in your
+    shell: blockmix --install-completion
     """
 
 
 app.command()(demo)
 app.command()(fit)
+app.command()(resume)
+app.command()(watch)
+app.command()(report)
 app.command()(predict)
 app.command()(evaluate)
 app.command()(simulate)
 app.command()(datasets)
+app.command()(samplers)
+app.command("select-k")(select_k)
+app.command()(reproduce)

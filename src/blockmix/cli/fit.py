@@ -8,20 +8,25 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from blockmix.cli.folder import claimed, write_results
-from blockmix.cli.guard import FAILED, Seed, print_json, terminate_gently, warn
+from blockmix.cli.deliver import deliver, guarded_run
+from blockmix.cli.folder import claimed
+from blockmix.cli.guard import Seed, Verbose, warn
 from blockmix.errors import InputError
 
 if TYPE_CHECKING:
     from blockmix.graph.graph import Graph
+    from blockmix.inference.folder import RunFolder
     from blockmix.posterior.posterior import Posterior
 
 DATASET = "dataset:"
-_FACTS = (
-    "sampler", "seed", "chains", "sweeps", "warm_up", "samples", "node_updates", "seconds", "total_seconds",
-    "interrupted", "device", "threads", "peak_memory_bytes", "graph_fingerprint", "blockmix",
-)  # fmt: skip
 _RUN, _PRIOR, _OUTPUT = "How long and how", "Model", "Output"
+
+
+class ModelKind(StrEnum):
+    """Which strengths there are."""
+
+    assortative = "assortative"
+    mmsb = "mmsb"
 
 
 class HeldOutKind(StrEnum):
@@ -29,6 +34,13 @@ class HeldOutKind(StrEnum):
 
     balanced = "balanced"
     proportional = "proportional"
+
+
+def sampler_names(incomplete: str) -> list[str]:
+    """Names of samplers that begin like this, for the shell."""
+    from blockmix.samplers import SAMPLERS
+
+    return sorted({name for known in SAMPLERS.values() for name in known if name.startswith(incomplete)})
 
 
 def fit(
@@ -53,14 +65,42 @@ def fit(
     output: Annotated[
         Path | None, typer.Option("-o", "--output", metavar="DIR", help="Folder for the results.")
     ] = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an earlier result in DIR.")] = False,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace an earlier result or an unfinished run in DIR.")
+    ] = False,
+    checkpoint_every: Annotated[
+        float,
+        typer.Option(
+            metavar="SEC",
+            min=0.0,
+            help="With -o: seconds between checkpoints, from which blockmix resume goes on; 0 for none.",
+            rich_help_panel=_RUN,
+        ),
+    ] = 60.0,
     nodes: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE", help="Node labels, one per line, so that isolated nodes are in the network."
         ),
     ] = None,
-    sampler: Annotated[str, typer.Option(help="Sampler, by name.", rich_help_panel=_RUN)] = "scir",
+    sampler: Annotated[
+        str | None,
+        typer.Option(
+            help="Sampler, by name: see blockmix samplers.",
+            rich_help_panel=_RUN,
+            show_default="scir",
+            autocompletion=sampler_names,
+        ),
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="NAME=VALUE",
+            help="A setting of the sampler, as often as needed: see blockmix samplers.",
+            rich_help_panel=_RUN,
+        ),
+    ] = None,
     seed: Seed = 0,
     time_limit: Annotated[
         float | None, typer.Option(metavar="SEC", help="Stop after so many seconds.", rich_help_panel=_RUN)
@@ -76,7 +116,7 @@ def fit(
         int | None,
         typer.Option(
             metavar="C",
-            help="Independent chains; by default 8 up to 10,000 links, 4 up to 50,000, else 1.",
+            help="Independent chains; by default 8 up to 10,000 links, 4 up to 50,000, 2 up to 150,000.",
             rich_help_panel=_RUN,
         ),
     ] = None,
@@ -85,6 +125,13 @@ def fit(
         typer.Option(metavar="T", help="Processors to use; all by default.", rich_help_panel=_RUN),
     ] = None,
     device: Annotated[str, typer.Option(help="Where to compute.", rich_help_panel=_RUN)] = "cpu",
+    model: Annotated[
+        ModelKind,
+        typer.Option(
+            help="One strength a community, or (mmsb) one for every pair of communities.",
+            rich_help_panel=_PRIOR,
+        ),
+    ] = ModelKind.assortative,
     held_out: Annotated[
         float | None,
         typer.Option(
@@ -113,7 +160,7 @@ def fit(
         typer.Option(
             min=0.0,
             max=1.0,
-            help="Least mean membership of a member in communities.txt.",
+            help="Members in communities.txt are more likely than not at least so much in a community.",
             rich_help_panel=_OUTPUT,
         ),
     ] = 0.1,
@@ -124,12 +171,23 @@ def fit(
     quiet: Annotated[
         bool, typer.Option("-q", "--quiet", help="No progress, no remarks.", rich_help_panel=_OUTPUT)
     ] = False,
+    verbose: Verbose = False,
+    force: Annotated[
+        bool,
+        typer.Option(
+            "--force", help="Start even if memory is too small by the estimate.", rich_help_panel=_RUN
+        ),
+    ] = False,
 ) -> None:
     """Find overlapping communities in a network.
 
     Without --sweeps and --time-limit the run ends when the score on held-out
     pairs has settled. Ctrl-C ends it early and keeps what there is. Progress
     goes to standard error.
+
+    With -o the run is kept safe in DIR while it goes on: killed at any moment,
+    it goes on with blockmix resume DIR; blockmix watch DIR shows it from
+    another terminal. SIGTERM writes a checkpoint and ends with status 143.
 
     \b
       blockmix fit edges.txt                            a look at the communities
@@ -143,14 +201,17 @@ def fit(
     blockmix.load open.
     """
     wanted = _communities(communities)
-    _check_early(sampler, wanted, alpha, background, sweeps, time_limit, warm_up)
-    options: dict[str, Any] = {
-        "sampler": sampler, "seed": seed, "time_limit": time_limit, "sweeps": sweeps, "warm_up": warm_up,
-        "chains": chains, "threads": threads, "device": device, "held_out": held_out,
-        "held_out_kind": held_out_kind.value, "alpha": alpha, "background": background,
+    chosen = _check_early(model.value, sampler, settings or [], wanted, alpha, background)
+    _check_plan(sweeps, time_limit, warm_up)
+    options: dict[str, Any] = chosen | {
+        "model": model.value, "sampler": sampler, "seed": seed, "time_limit": time_limit, "sweeps": sweeps,
+        "warm_up": warm_up, "chains": chains, "threads": threads, "device": device, "held_out": held_out,
+        "held_out_kind": held_out_kind.value, "alpha": alpha, "background": background, "force": force,
     }  # fmt: skip
-    with claimed(output, overwrite) as folder:
-        graph = _read(edges, nodes, threads, quiet)
+    if wanted == 1 and not quiet:
+        warn("one community: every node is a member, and only how likely a link is will be learned")
+    with claimed(output, overwrite, checkpoint_every, {"threshold": threshold}) as folder:
+        graph = read_network(edges, nodes, threads, quiet)
         run(graph, wanted, options, folder, threshold, as_json, quiet)
 
 
@@ -158,53 +219,23 @@ def run(
     graph: Graph,
     communities: int | Literal["auto"],
     options: dict[str, Any],
-    folder: Path | None,
+    folder: RunFolder | None,
     threshold: float,
     as_json: bool,
     quiet: bool,
     always_show: bool = False,
-) -> None:
-    """Fit, write, and say what was found. Results are on disk before anything is printed."""
+) -> Posterior:
+    """Fit, write, and say what was found."""
     from blockmix.inference.fit import fit as library_fit
 
-    with terminate_gently():
-        post = library_fit(graph, communities, progress=not quiet, **options)
-        failures = write_results(post, folder, threshold) if folder is not None else []
-    _say_interrupted(post)
-    for failure in failures:
-        warn(f"error: {failure}")
-    if as_json:
-        print_json(record(post, threshold) | {"output": None if folder is None else str(folder)})
-    elif always_show or not quiet or folder is None:
-        from blockmix.cli.summary import print_summary
-
-        print_summary(post, threshold, folder)
-    if failures:
-        warn(f"not all results could be written; what could be is in {folder}")
-        raise typer.Exit(FAILED)
-
-
-def record(post: Posterior, threshold: float) -> dict[str, Any]:
-    """The figures of a run, by name."""
-    facts, scores = post.provenance, post.scores
-    found: dict[str, Any] = {
-        "nodes": post.graph.n_nodes,
-        "edges": post.graph.n_edges,
-        "communities": post.n_communities,
-        "communities_found": len(post.covers(threshold)),
-    }
-    found |= {name: facts[name] for name in _FACTS}
-    for name in ("perplexity", "log_loss", "auc", "average_precision"):
-        found[name] = None if scores is None else getattr(scores, name)
-    found["held_out_links"] = 0 if scores is None else scores.n_links
-    found["held_out_non_links"] = 0 if scores is None else scores.n_non_links
-    return found
+    with guarded_run(folder):
+        post = library_fit(graph, communities, progress=not quiet, checkpoint=folder, **options)
+    deliver(post, folder, threshold, as_json, quiet, always_show)
+    return post
 
 
 def _communities(text: str) -> int | Literal["auto"]:
     """What -k says: a number, or auto."""
-    from blockmix.errors import InputError
-
     if text == "auto":
         return "auto"
     try:
@@ -214,25 +245,30 @@ def _communities(text: str) -> int | Literal["auto"]:
 
 
 def _check_early(
-    sampler: str,
+    kind: str,
+    sampler: str | None,
+    settings: list[str],
     communities: int | Literal["auto"],
     alpha: float | None,
     background: float | None,
-    sweeps: int | None,
-    time_limit: float | None,
-    warm_up: int | None,
-) -> None:
-    """Refuse impossible options before a large file is read."""
-    from blockmix.inference.plan import Plan
+) -> dict[str, Any]:
+    """Refuse impossible options before a large file is read; the sampler's own settings as values."""
+    from blockmix.cli.settings import parse_settings
     from blockmix.model import Model
-    from blockmix.samplers import check_sampler
+    from blockmix.samplers import check_sampler, default_sampler
 
-    check_sampler(sampler)
-    Model(1 if communities == "auto" else communities, alpha, background=background)
+    Model(1 if communities == "auto" else communities, alpha, background=background, kind=kind)
+    return parse_settings(check_sampler(sampler or default_sampler(kind), kind), kind, settings)
+
+
+def _check_plan(sweeps: int | None, time_limit: float | None, warm_up: int | None) -> None:
+    from blockmix.inference.plan import Plan
+
     Plan(sweeps, time_limit, warm_up)
 
 
-def _read(edges: str, nodes: Path | None, threads: int | None, quiet: bool) -> Graph:
+def read_network(edges: str, nodes: Path | None, threads: int | None, quiet: bool) -> Graph:
+    """The network that EDGES names: a file, standard input, or dataset:NAME."""
     if edges.startswith(DATASET):
         from blockmix.graph.datasets import load_dataset
 
@@ -246,11 +282,3 @@ def _read(edges: str, nodes: Path | None, threads: int | None, quiet: bool) -> G
     if not quiet and graph.summary is not None:
         warn(str(graph.summary))
     return graph
-
-
-def _say_interrupted(post: Posterior) -> None:
-    facts = post.provenance
-    if not facts["interrupted"]:
-        return
-    early = "" if facts["sweeps"] > facts["warm_up"] else ", still in warm-up: this is a first impression"
-    warn(f"interrupted after {facts['sweeps']:,} sweeps{early}; the result so far is kept")

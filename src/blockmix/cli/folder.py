@@ -1,84 +1,92 @@
-"""The folder that results go to: checked before the work, written after it."""
+"""The folder that results go to: checked and locked before the work, written after it."""
 
 from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from shlex import quote
+from typing import TYPE_CHECKING, Any
 
 from blockmix.errors import InputError
 
 if TYPE_CHECKING:
+    from blockmix.inference.folder import RunFolder
     from blockmix.posterior.posterior import Posterior
+
+# Seconds between checkpoints; that of the library, which is not loaded for --help.
+DEFAULT_EVERY = 60.0
 
 
 @contextmanager
-def claimed(output: Path | None, overwrite: bool) -> Iterator[Path | None]:
-    """Make sure that results can be written here before anything is computed.
+def claimed(
+    output: Path | None, overwrite: bool, every: float = DEFAULT_EVERY, notes: dict[str, Any] | None = None
+) -> Iterator[RunFolder | None]:
+    """Make sure that results can be written here before anything is computed, and lock the folder.
 
-    A folder with an earlier result is used only with `overwrite`, one with anything else never. If the work
-    fails, a folder that was made for it is removed again.
+    A folder with an earlier result or an unfinished run is used only with `overwrite`, one with anything else
+    never. If the work fails, a folder that was made for it and holds nothing is removed again.
     """
     if output is None:
         yield None
         return
-    made = _claim(output, overwrite)
-    try:
-        yield output
-    except BaseException:
-        if made:
-            # Only an empty folder can be removed: results are safe.
-            with suppress(OSError):
-                output.rmdir()
-        raise
+    from blockmix.inference.folder import RunFolder
+
+    _check(output, overwrite)
+    with RunFolder(output, every, notes) as folder:
+        folder.clear()
+        yield folder
 
 
-def _claim(output: Path, overwrite: bool) -> bool:
-    """Check the folder, make it if need be, and say whether it was made."""
+def _check(output: Path, overwrite: bool) -> None:
+    """Refuse a place that results must not or cannot go to."""
     try:
         if output.exists():
             _refuse_taken(output, overwrite)
-        made = not output.exists()
-        output.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=output):
-            pass
+            with tempfile.TemporaryFile(dir=output):
+                pass
     except OSError as error:
         raise InputError(
             f"{output}: results cannot be written here ({error.strerror or error}); "
             "choose another folder with -o"
         ) from error
-    return made
 
 
 def _refuse_taken(output: Path, overwrite: bool) -> None:
+    from blockmix.inference.folder import OWN_FILES, has_run
+    from blockmix.inference.lock import is_locked
     from blockmix.posterior.storage import read_manifest
 
     if not output.is_dir():
         raise InputError(f"{output}: this is a file; name a folder for the results")
-    if not any(output.iterdir()):
+    if is_locked(output):
+        # The lock itself names the other process.
+        return
+    unfinished = has_run(output)
+    if not unfinished and all(path.name in OWN_FILES for path in output.iterdir()):
         return
     try:
         read_manifest(output)
+        holds = "an earlier result; name another folder"
     except InputError:
-        raise InputError(
-            f"{output}: this folder holds other things than a blockmix result, which are not touched; "
-            f"name a new one, for instance {output / 'run'}"
-        ) from None
+        if not unfinished:
+            raise InputError(
+                f"{output}: this folder holds other things than a blockmix result, which are not touched; "
+                f"name a new one, for instance {output / 'run'}"
+            ) from None
+        holds = f"a run that was not finished; go on with it (blockmix resume {quote(str(output))})"
     if not overwrite:
-        raise InputError(
-            f"{output}: holds an earlier result; name another folder, or add --overwrite to replace it"
-        )
+        raise InputError(f"{output}: holds {holds}, or add --overwrite to replace it")
 
 
 def write_results(post: Posterior, folder: Path, threshold: float) -> list[str]:
-    """Write the posterior and the text files; return what could not be written. The first Ctrl-C waits."""
+    """Write the posterior and the text files; return what could not be written. The first signal waits."""
     from blockmix.inference.interrupt import Interruption
     from blockmix.posterior.files import write_text_files
 
     failures = []
-    with Interruption():
+    with Interruption(terminate=True):
         try:
             post.save(folder)
         except InputError as error:

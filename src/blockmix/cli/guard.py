@@ -8,6 +8,7 @@ import os
 import signal
 import sys
 import traceback
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Annotated, Any, NoReturn
@@ -28,6 +29,26 @@ def _seed(value: int) -> int:
 
 Seed = Annotated[
     int, typer.Option("--seed", metavar="S", callback=_seed, help="The same seed gives the same result.")
+]
+
+
+def _verbose(value: bool) -> bool:
+    """Show the library's log on standard error, or not."""
+    import logging
+
+    shown = logging.StreamHandler()
+    shown.setFormatter(logging.Formatter("%(asctime)s %(message)s", "%H:%M:%S"))
+    logger = logging.getLogger("blockmix")
+    logger.handlers[:] = [shown] if value else []
+    logger.setLevel(logging.INFO if value else logging.WARNING)
+    return value
+
+
+Verbose = Annotated[
+    bool,
+    typer.Option(
+        "-v", "--verbose", callback=_verbose, help="Say more on standard error: settings, checkpoints."
+    ),
 ]
 
 
@@ -98,6 +119,19 @@ def _plain(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value
+
+
+@contextmanager
+def warnings_as_messages() -> Iterator[None]:
+    """While active, a warning of the library is one line on standard error, without the place in the code."""
+
+    def show(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
+        warn(f"warning: {message}")
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")
+        warnings.showwarning = show
+        yield
 
 
 @contextmanager

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
-from scipy.special import xlogy
+
+from blockmix.report.communities import BRIDGE_SHARE, Findings
+from blockmix.report.overview import guess_loss
 
 if TYPE_CHECKING:
     from blockmix.posterior.posterior import Posterior
@@ -18,9 +20,6 @@ MOST_COMMUNITIES, MOST_MEMBERS, MOST_BRIDGES = 12, 8, 8
 # Fewer samples say nothing about how sure a share is.
 FEWEST_SAMPLES = 20
 LONGEST_LABEL = 28
-# A bridge has two memberships that are both this large, and whose lower bound (5%) stays above the second.
-BRIDGE_SHARE, BRIDGE_LOWER = 0.1, 0.02
-_LOWER_5_PERCENT = 1.645
 
 
 def print_summary(post: Posterior, threshold: float, folder: Path | None) -> None:
@@ -40,6 +39,9 @@ def print_summary(post: Posterior, threshold: float, folder: Path | None) -> Non
         console.print(f"... and {len(covers) - MOST_COMMUNITIES:,} smaller ones")
     _print_bridges(console, post)
     console.print(scores_text(post))
+    verdict = convergence_text(post)
+    if verdict:
+        console.print(verdict)
     if facts["communities_chosen_by"] != "user":
         console.print(
             f"{post.n_communities:,} communities were allowed: as many as the best hard partition has"
@@ -79,7 +81,7 @@ def _communities(post: Posterior, covers: dict[int, Any]) -> Table:
 def _print_bridges(console: Console, post: Posterior) -> None:
     if post.provenance["samples"] < FEWEST_SAMPLES:
         return
-    nodes = bridges(post)
+    nodes = Findings(post).bridges
     if not len(nodes):
         return
     console.print(
@@ -99,26 +101,6 @@ def _print_bridges(console: Console, post: Posterior) -> None:
         console.print(f"... and {len(nodes) - MOST_BRIDGES:,} more")
 
 
-def bridges(post: Posterior) -> Any:
-    """Nodes that surely belong to two communities or more, those with the largest second share first.
-
-    A node whose community is merely unknown also has several mean memberships, but their lower bounds are
-    near zero: it is not a bridge.
-    """
-    nodes = np.repeat(np.arange(post.graph.n_nodes), np.diff(post.offsets))
-    mean = np.asarray(post.mean)
-    sure = (mean >= BRIDGE_SHARE) & (mean - _LOWER_5_PERCENT * np.asarray(post.sd) >= BRIDGE_LOWER)
-    nodes, mean = nodes[sure], mean[sure]
-    # Rows are sorted by mean, so the second sure entry of a node is its second largest.
-    second = (
-        np.flatnonzero(np.append(False, nodes[1:] == nodes[:-1]))
-        if len(nodes)
-        else np.empty(0, dtype=np.int64)
-    )
-    second = second[np.append(True, nodes[second][1:] != nodes[second][:-1])] if len(second) else second
-    return nodes[second[np.argsort(-mean[second], kind="stable")]]
-
-
 def scores_text(post: Posterior) -> str:
     """The scores on held-out pairs, each with its meaning."""
     scores, held_out = post.scores, post.held_out
@@ -136,9 +118,13 @@ def scores_text(post: Posterior) -> str:
     )
 
 
-def guess_loss(density: float) -> float:
-    """Log loss of predicting the density of the network for every pair: what knowing nothing else costs."""
-    return float(-(xlogy(density, density) + xlogy(1 - density, 1 - density)))
+def convergence_text(post: Posterior) -> str:
+    """Whether the chains agree, in words; nothing with one chain, or without the library that tells."""
+    if post.provenance["chains"] < 2 or find_spec("arviz_stats") is None:
+        return ""
+    table = post.diagnostics()
+    colour = "" if table.converged else "[yellow]Not converged.[/] "
+    return f"\n[bold]Chains[/] {colour}{table.verdict}"
 
 
 def shown(label: object) -> str:

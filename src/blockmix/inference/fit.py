@@ -2,30 +2,29 @@
 
 from __future__ import annotations
 
+import os
 import time
-from dataclasses import replace
 from typing import Any, Literal
 
 from blockmix.errors import InputError
 from blockmix.graph.graph import Graph
 from blockmix.graph.split import HeldOut, hold_out, no_hold_out
-from blockmix.inference.loop import Run
+from blockmix.inference.conduct import Surroundings, conduct
+from blockmix.inference.folder import DEFAULT_EVERY, RunFolder, run_folder
+from blockmix.inference.memory import check_memory
 from blockmix.inference.plan import Plan, whole_number
 from blockmix.inference.progress import Callback, choose_progress
-from blockmix.inference.result import build_posterior
-from blockmix.kernels.workers import Workers
+from blockmix.inference.task import Task
 from blockmix.model import Model
 from blockmix.posterior.posterior import Posterior
-from blockmix.samplers import check_sampler
+from blockmix.samplers import check_sampler, default_sampler, sampler_options
 from blockmix.samplers.choose import choose_communities
-from blockmix.samplers.options import ScirOptions
-from blockmix.samplers.scir import Scir
+from blockmix.samplers.given import given_memberships
 
 # Held out where the user does not say: this share of the links, but not more of them than that.
 DEFAULT_HELD_OUT, MOST_HELD_OUT_LINKS = 0.05, 25_000
-# Networks of so many links are small: several chains are run by default, each on a thread of its own.
-SMALL_NETWORK, CHAINS_OF_A_SMALL_NETWORK = 50_000, 4
-TINY_NETWORK, CHAINS_OF_A_TINY_NETWORK = 10_000, 8
+# Networks of up to so many links get so many chains by default; larger ones get one.
+DEFAULT_CHAINS = ((10_000, 8), (50_000, 4), (150_000, 2))
 # Networks with fewer links are too small to spare any: nothing is held out unless asked for.
 SMALLEST_HELD_OUT = 40
 
@@ -34,12 +33,14 @@ def fit(
     graph: Graph,
     communities: int | Literal["auto"] = "auto",
     *,
-    sampler: str = "scir",
+    model: Literal["assortative", "mmsb"] = "assortative",
+    sampler: str | None = None,
     seed: int = 0,
     chains: int | None = None,
     sweeps: int | None = None,
     time_limit: float | None = None,
     warm_up: int | None = None,
+    init: Any = None,
     held_out: float | HeldOut | None = None,
     held_out_kind: Literal["balanced", "proportional"] = "balanced",
     alpha: float | None = None,
@@ -49,6 +50,9 @@ def fit(
     device: str = "cpu",
     progress: bool | None = None,
     callback: Callback | None = None,
+    checkpoint: str | os.PathLike[str] | RunFolder | None = None,
+    checkpoint_every: float = DEFAULT_EVERY,
+    force: bool = False,
     **options: Any,
 ) -> Posterior:
     """Find overlapping communities: sample the posterior of the assortative mixed-membership blockmodel.
@@ -57,14 +61,21 @@ def fit(
         graph: the network.
         communities: how many communities to allow, K. Those that are not needed stay empty. "auto" takes as many
             as the best hard partition of the network has, by its integrated likelihood.
-        sampler: which algorithm, by name.
+        model: "assortative", one strength a community, or "mmsb", the general model with one for every pair of
+            communities, for networks whose groups link to other groups rather than within.
+        sampler: which algorithm, by name: "scir", the default, "sgmc", "sgmc-m", "svi", "cgs" or "lmc"; of the
+            general model "sgmc". docs/samplers.md compares them.
         seed: the same seed gives the same result, bit for bit, on any number of threads.
-        chains: independent chains, pooled in the end. By default 8 on networks of up to 10,000 links and 4 up
-            to 50,000, where different starts find different solutions and there is time for all of them, else 1.
+        chains: independent chains, pooled in the end. By default 8 on networks of up to 10,000 links, 4 up to
+            50,000 and 2 up to 150,000, where different starts find different solutions and there is time for all
+            of them, else 1; samplers other than "scir" run one.
         sweeps: stop after this many updates of every node, warm-up included.
         time_limit: stop after this many seconds of sampling. Without `sweeps` and `time_limit` the run ends
             when the score on the held-out pairs has settled.
         warm_up: sweeps before samples count; chosen when left out.
+        init: communities to start from, as another method found them: a mapping or list of collections of node
+            labels, an object with such a list as `communities` (cdlib), or a matrix of nodes x communities. With
+            "auto" there are as many communities as it has. Sampler "scir" only.
         held_out: share of the links to set aside for scoring, with as many non-links; 0 for none. By default
             5%, at most 25,000 links, and none on networks of fewer than 40 links or hardly any non-links.
         held_out_kind: "balanced", as many non-links as links, or "proportional", the same share of both.
@@ -73,10 +84,16 @@ def fit(
         device: "cpu".
         progress: True shows progress, False does not; by default it is shown on a terminal only.
         callback: called with a `Report` after every evaluation.
-        options: settings of the sampler, see `ScirOptions`.
+        checkpoint: a folder to keep the run safe in: killed at any moment, it goes on with `resume(folder)`, to
+            the same bits. `blockmix watch` shows where it stands. Save the posterior there too if you like.
+        checkpoint_every: seconds between checkpoints, stretched where writing them would take more than 2% of the
+            time; 0 writes none.
+        force: start even if the run takes more memory than there is, by the estimate made before.
+        options: settings of the sampler, for instance those of `ScirOptions`.
 
     Returns:
-        A `Posterior`. Ctrl-C ends the run early and returns what there is.
+        A `Posterior`. Ctrl-C ends the run early and returns what there is. With `checkpoint`, SIGTERM writes a
+        checkpoint and ends the program with status 143.
 
     >>> import blockmix as bm
     >>> cliques = bm.Graph.from_edges([(a + c, b + c) for c in (0, 8) for a in range(8) for b in range(a)])
@@ -84,55 +101,60 @@ def fit(
     >>> sorted(len(members) for members in post.communities().values())
     [8, 8]
     """
-    check_sampler(sampler)
+    began = time.perf_counter()
+    kind = Model(1, kind=model).kind
+    sampler = check_sampler(sampler or default_sampler(kind), kind)
     if device != "cpu":
         raise InputError(f"device must be 'cpu', not {device!r}")
     if chains is None:
-        chains = default_chains(graph.n_edges)
+        chains = default_chains(graph.n_edges) if sampler == "scir" else 1
     chains, seed = whole_number("chains", chains, 1), _seed(seed)
-    if graph.n_edges == 0:
-        raise InputError("the network has no links: there is nothing to learn from")
-    data = choose_held_out(graph, held_out, held_out_kind, seed)
     chosen = isinstance(communities, str) and communities == "auto"
-    model = Model(
-        1 if chosen else whole_number("communities", communities, 1), alpha, _floats(eta), background
-    )
+    k = 1 if chosen else whole_number("communities", communities, 1)
+    prior = Model(k, alpha, _floats(eta), background, kind)
+    task = Task(prior, sampler, sampler_options(sampler, options, kind), seed, chains, chosen, device)
+    given = None if init is None else _given(graph, init, sampler, k, chosen)
+    if given is not None and chosen:
+        chosen, task = False, task.with_communities(given.shape[1])
+    data = choose_held_out(graph, held_out, held_out_kind, seed)
+    _check_links(graph, data)
     plan = Plan(sweeps, time_limit, warm_up, watched=data.n_pairs > 0)
-    settings = _options(options)
-    display = choose_progress(progress)
-    began = time.perf_counter()
-    try:
-        if chosen:
-            display.waiting("choosing the number of communities")
-            model = replace(model, communities=choose_communities(data.training, seed))
-        with Workers(threads) as workers:
-            samplers = _samplers(chains, data, model, settings, workers)
-            result = Run(samplers, workers, data, plan, seed, display, callback).execute()
-    finally:
-        display.close()
-    seconds = time.perf_counter() - began
-    return build_posterior(graph, data, model, settings, result, seed, chosen, seconds, workers.threads)
+    with run_folder(checkpoint, checkpoint_every) as folder:
+        display = choose_progress(progress)
+        try:
+            if chosen:
+                display.waiting("choosing the number of communities")
+                task = task.with_communities(choose_communities(data.training, seed))
+            if not force:
+                check_memory(task, graph.n_nodes)
+            kept = None if folder is None else folder.begin(graph, data, task, plan)
+            around = Surroundings(threads, display, callback, began)
+            return conduct(graph, data, task, plan, around, kept, given=given)
+        finally:
+            display.close()
+
+
+def _given(graph: Graph, init: Any, sampler: str, communities: int, chosen: bool) -> Any:
+    """The start that the user gave, checked against the number of communities."""
+    if sampler != "scir":
+        raise InputError(
+            f"init is a start for the sampler 'scir', not for {sampler!r}; leave one of them out"
+        )
+    given = given_memberships(graph, init)
+    if not chosen and given.shape[1] > communities:
+        raise InputError(
+            f"init has {given.shape[1]} communities and only {communities} are allowed: raise communities"
+        )
+    return given
 
 
 def default_chains(links: int) -> int:
     """Chains on a network of so many links.
 
-    >>> default_chains(5_000), default_chains(20_000), default_chains(10**6)
-    (8, 4, 1)
+    >>> default_chains(5_000), default_chains(20_000), default_chains(100_000), default_chains(10**6)
+    (8, 4, 2, 1)
     """
-    if links <= TINY_NETWORK:
-        return CHAINS_OF_A_TINY_NETWORK
-    return CHAINS_OF_A_SMALL_NETWORK if links <= SMALL_NETWORK else 1
-
-
-def _samplers(
-    chains: int, data: HeldOut, model: Model, settings: ScirOptions, workers: Workers
-) -> list[Scir]:
-    """One sampler for each chain on a small network, where chains side by side waste no time on waiting for each
-    other; on a large one a single sampler that gives all threads to one chain after the other."""
-    if chains > 1 and data.training.n_edges <= SMALL_NETWORK:
-        return [Scir(data, model, settings, Workers(1)) for _ in range(chains)]
-    return [Scir(data, model, settings, workers)] * chains
+    return next((chains for most, chains in DEFAULT_CHAINS if links <= most), 1)
 
 
 def choose_held_out(graph: Graph, held_out: float | HeldOut | None, kind: str, seed: int) -> HeldOut:
@@ -153,6 +175,15 @@ def choose_held_out(graph: Graph, held_out: float | HeldOut | None, kind: str, s
     return hold_out(graph, float(held_out), kind=kind, seed=seed)  # type: ignore[arg-type]
 
 
+def _check_links(graph: Graph, data: HeldOut) -> None:
+    if graph.n_edges == 0:
+        raise InputError("the network has no links: there is nothing to learn from")
+    if data.training.n_edges == 0:
+        raise InputError(
+            "held_out leaves no link for training: all links are held out; hold out a smaller share of them"
+        )
+
+
 def _seed(seed: int) -> int:
     """A seed that the random numbers have bits for."""
     seed = whole_number("seed", seed, 0)
@@ -168,12 +199,3 @@ def _floats(eta: Any) -> tuple[float, float]:
     except (TypeError, ValueError):
         raise InputError(f"eta must be two positive numbers, not {eta!r}") from None
     return link, non_link
-
-
-def _options(options: dict[str, Any]) -> ScirOptions:
-    try:
-        return ScirOptions(**options)
-    except TypeError:
-        known = ", ".join(ScirOptions.__dataclass_fields__)
-        unknown = ", ".join(sorted(set(options) - set(ScirOptions.__dataclass_fields__)))
-        raise InputError(f"unknown option {unknown}; options of scir: {known}") from None

@@ -4,33 +4,32 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from blockmix.evaluate import Scores, score
 from blockmix.graph.split import HeldOut
-from blockmix.inference.interrupt import Interruption
+from blockmix.inference.interrupt import Interruption, Terminated
 from blockmix.inference.plan import Plan
 from blockmix.inference.progress import Callback, Progress, Report
 from blockmix.kernels.philox import stream_key
-from blockmix.kernels.predict import add_pair_probabilities
 from blockmix.kernels.workers import Workers
 from blockmix.posterior.chain import ChainSummary
-from blockmix.samplers.scir import Info, Scir, ScirState
+from blockmix.samplers.contract import Approximation, ChainKey, Info, Sampler
 
 # Sweeps between evaluations; the first few are all evaluated, so that short runs have a trace.
-EVALUATE_EVERY = 10
+EVALUATE_EVERY, FIRST_EVALUATED = 10, 3
 
 
 @dataclass
 class Chain:
     """One chain: the sampler it runs on, its state and random numbers, what it has left behind so far."""
 
-    sampler: Scir
-    state: ScirState
-    key: tuple[int, int]
+    sampler: Sampler
+    state: Any
+    key: ChainKey
     summary: ChainSummary
     forecast: NDArray[np.float64]
 
@@ -38,97 +37,186 @@ class Chain:
         """One sweep; then the new state is added to the predictions and, where it counts, to the summaries.
 
         `samples` counts the sweeps of this phase. In warm-up the predictions are a moving average in which
-        sweep t weighs t, so that early states fade; after it every state weighs the same.
+        sweep t weighs t, so that early states fade; after it every state weighs the same. Of an approximation
+        only the last state counts.
         """
         info = self.sampler.step(self.state, self.key, warm_up)
-        rows, value, out = self.state.rows, self.state.strengths.value, self.forecast
         share = 2.0 / (samples + 1.0) if warm_up else 1.0 / samples
-
-        def predict(_: int, begin: int, end: int) -> None:
-            add_pair_probabilities(begin, end, pairs, rows, value, 1.0 - share, share, out)
-
-        self.sampler.workers.share(len(pairs), predict)
+        if not self.sampler.samples:
+            share = 1.0
+        self.sampler.predict(self.state, pairs, 1.0 - share, share, self.forecast)
         if not warm_up:
-            self.summary.add(self.state.sweep, rows, value, self.sampler.workers)
+            self.record(samples - 1)
         return info
+
+    def record(self, number: int) -> None:
+        """Take the state into the summaries as sample `number`, counted from 0."""
+        sampler, state = self.sampler, self.state
+        sweep = sampler.sweeps_done(state)
+        if sampler.samples:
+            self.summary.add(sweep, sampler.memberships(state), sampler.strengths(state), sampler.workers)
+        else:
+            approximation = cast(Approximation, sampler)
+            draw = approximation.draw(state, self.key)
+            self.summary.replace(sweep, approximation.moments(state), draw, number)
+
+
+@dataclass
+class Position:
+    """How far a run has come: sweeps, those of them in warm-up, seconds of sampling, the trace so far.
+
+    `over` says that the plan has come to its end, `closed` that the last evaluation was made because the run
+    stopped and not because it was due: a run that goes on takes it back.
+    """
+
+    sweep: int = 0
+    warm_up: bool = True
+    warm_up_sweeps: int = 0
+    seconds: float = 0.0
+    updates: int = 0
+    over: bool = False
+    closed: bool = False
+    rows: list[dict[str, float]] = field(default_factory=list)
+
+    def trace(self) -> dict[str, NDArray[Any]]:
+        """The trace by columns."""
+        return {name: np.array([row[name] for row in self.rows]) for name in self.rows[0]}
+
+
+class Keeper(Protocol):
+    """Somebody who keeps a run safe while it goes on: checkpoints, and word of where it stands.
+
+    `resumable` says whether there are checkpoints, so that a run asked to end can go on another day.
+    """
+
+    resumable: bool
+
+    def offer(self, chains: list[Chain], at: Position, plan: Plan) -> None:
+        """Called after every sweep: keep the run if it is time to."""
+
+    def save(self, chains: list[Chain], at: Position, plan: Plan) -> None:
+        """Keep the run now."""
+
+    def report(self, report: Report) -> None:
+        """Called after every evaluation."""
 
 
 @dataclass
 class RunResult:
-    """All that a run leaves: chains, held-out predictions, trace, counts and timings."""
+    """All that a run leaves: chains, held-out predictions, how far it came."""
 
     chains: list[Chain]
     probability: NDArray[np.float64]
-    trace: dict[str, NDArray[Any]]
-    sweeps: int
-    warm_up: int
-    seconds: float
-    node_updates: int
+    position: Position
     interrupted: bool
+
+
+def chain_key(seed: int, number: int) -> ChainKey:
+    """The random numbers of a chain: a function of the seed and its number."""
+    low, high = stream_key(np.uint64(seed), number)
+    return int(low), int(high)
 
 
 @dataclass
 class Run:
     """One run of one or several chains, sweep by sweep; `samplers` has one for each chain, or the same one."""
 
-    samplers: list[Scir]
+    samplers: list[Sampler]
     workers: Workers
     data: HeldOut
     plan: Plan
     seed: int
     display: Progress
     callback: Callback | None = None
-    _rows: list[dict[str, float]] = field(default_factory=list)
+    keeper: Keeper | None = None
+    given: Any = None
 
     def execute(self) -> RunResult:
         """Run to the end of the plan, or to Ctrl-C."""
-        self.display.waiting("compiling the kernels (once on a new machine)")
-        self.samplers[0].compile()
+        self._compile()
         self.display.waiting("finding a start")
         began = time.perf_counter()
         chains = [self._new_chain(c) for c in range(len(self.samplers))]
-        warm_up, sweep, warm_up_sweeps = not self.plan.warm_up_over(0, 0.0), 0, 0
-        if not warm_up:
-            self.plan.sampling_begins(0)
-        with Interruption() as interruption:
-            while True:
-                sweep += 1
-                infos = self._advance(chains, warm_up, sweep - warm_up_sweeps)
-                seconds = time.perf_counter() - began
-                over = self.plan.over(sweep, seconds) or interruption.requested
-                if over or sweep % EVALUATE_EVERY == 0 or sweep <= 3:
-                    self._evaluate(chains, sweep, warm_up, seconds, infos)
-                    over = over or self.plan.over(sweep, seconds)
-                if over:
-                    break
-                if warm_up and self.plan.warm_up_over(sweep, seconds):
-                    warm_up, warm_up_sweeps = False, sweep
-                    self.plan.sampling_begins(sweep)
-        if warm_up:
+        position = Position()
+        if self.keeper is not None:
+            self.keeper.save(chains, position, self.plan)
+        return self._run(chains, position, began)
+
+    def go_on(self, chains: list[Chain], position: Position) -> RunResult:
+        """Run from this position as if there had been no pause."""
+        self._compile()
+        return self._run(chains, position, time.perf_counter() - position.seconds)
+
+    def _compile(self) -> None:
+        self.display.waiting("compiling the kernels (once on a new machine)")
+        self.samplers[0].compile()
+
+    def _run(self, chains: list[Chain], at: Position, began: float) -> RunResult:
+        """Sweeps to the end; `began` is when, on the clock, the seconds of the run were zero."""
+        interrupted = False
+        if not at.over:
+            interrupted = self._sweeps(chains, at, began)
+            at.seconds = time.perf_counter() - began
+        if at.warm_up:
             # Stopped before any sample counted: the last state is the only estimate there is.
-            warm_up_sweeps = sweep
+            at.warm_up_sweeps = at.sweep
             for chain in chains:
-                chain.summary.add(sweep, chain.state.rows, chain.state.strengths.value, self.workers)
-        trace = {name: np.array([row[name] for row in self._rows]) for name in self._rows[0]}
-        updates = sweep * self.samplers[0].nodes * len(chains)
-        return RunResult(
-            chains, self._forecast(chains), trace, sweep, warm_up_sweeps, time.perf_counter() - began, updates,
-            interruption.requested,
-        )  # fmt: skip
+                chain.record(0)
+        return RunResult(chains, self._forecast(chains), at, interrupted)
+
+    def _sweeps(self, chains: list[Chain], at: Position, began: float) -> bool:
+        """Sweep until the plan is over or somebody interrupts; returns whether it was interrupted."""
+        self._reopen(chains, at)
+        with Interruption(terminate=self.keeper is not None and self.keeper.resumable) as interruption:
+            while True:
+                self._change_phase(at)
+                at.sweep += 1
+                infos = self._advance(chains, at)
+                at.updates += sum(info.updates for info in infos)
+                at.seconds = time.perf_counter() - began
+                due = at.sweep % EVALUATE_EVERY == 0 or at.sweep <= FIRST_EVALUATED
+                at.over, asked = self.plan.over(at.sweep, at.seconds), interruption.requested
+                if due or at.over or asked:
+                    self._evaluate(chains, at, infos)
+                    # A score that is not due must not decide anything: a run that never stopped has not seen it.
+                    at.over = at.over or (due and self.plan.over(at.sweep, at.seconds))
+                    at.closed = not due
+                if self.keeper is not None:
+                    keep = self.keeper.save if at.over or asked else self.keeper.offer
+                    keep(chains, at, self.plan)
+                if at.over or asked:
+                    break
+        if interruption.terminated and not at.over:
+            raise Terminated
+        return not at.over
+
+    def _reopen(self, chains: list[Chain], at: Position) -> None:
+        """Take back the evaluation that was made only because the run stopped here."""
+        if at.closed:
+            del at.rows[-len(chains) :]
+            self.plan.take_back()
+            at.closed = False
+
+    def _change_phase(self, at: Position) -> None:
+        """Begin to sample when the warm-up is over."""
+        if at.warm_up and self.plan.warm_up_over(at.sweep, at.seconds):
+            at.warm_up, at.warm_up_sweeps = False, at.sweep
+            self.plan.sampling_begins(at.sweep)
 
     def _new_chain(self, number: int) -> Chain:
-        low, high = stream_key(np.uint64(self.seed), number)
-        key = int(low), int(high)
+        key = chain_key(self.seed, number)
         sampler = self.samplers[number]
-        summary = ChainSummary.empty(sampler.nodes, sampler.communities, sampler.slots)
-        return Chain(sampler, sampler.init(key), key, summary, np.zeros(self.data.n_pairs))
+        state = sampler.init(key) if self.given is None else sampler.init_at(key, self.given)  # type: ignore[attr-defined]
+        shape = sampler.strengths(state).shape
+        summary = ChainSummary.empty(sampler.nodes, sampler.communities, sampler.slots, shape)
+        return Chain(sampler, state, key, summary, np.zeros(self.data.n_pairs))
 
-    def _advance(self, chains: list[Chain], warm_up: bool, samples: int) -> list[Info]:
+    def _advance(self, chains: list[Chain], at: Position) -> list[Info]:
         """One sweep of every chain: side by side where each has a sampler of its own, else one after another."""
         infos: list[Info | None] = [None] * len(chains)
 
         def advance(i: int) -> None:
-            infos[i] = chains[i].advance(self.data.pairs, warm_up, samples)
+            infos[i] = chains[i].advance(self.data.pairs, at.warm_up, at.sweep - at.warm_up_sweeps)
 
         if self.samplers[0] is self.samplers[-1]:
             for i in range(len(chains)):
@@ -142,34 +230,33 @@ class Run:
         """The predictions, every chain weighing the same."""
         return np.asarray(np.mean([chain.forecast for chain in chains], axis=0))
 
-    def _evaluate(
-        self, chains: list[Chain], sweep: int, warm_up: bool, seconds: float, infos: list[Info]
-    ) -> None:
+    def _evaluate(self, chains: list[Chain], at: Position, infos: list[Info]) -> None:
         scores: Scores | None = None
         if self.data.n_pairs:
             scores = score(self._forecast(chains), self.data.links, self.data.density)
-            self.plan.score(sweep, scores.log_loss)
+            self.plan.score(at.sweep, scores.log_loss)
         for chain, info in enumerate(infos):
-            self._rows.append(
+            at.rows.append(
                 {
                     "chain": chain,
-                    "sweep": sweep,
-                    "seconds": seconds,
-                    "warm_up": warm_up,
+                    "sweep": at.sweep,
+                    "iterations": at.sweep * info.iterations,
+                    "seconds": at.seconds,
+                    "warm_up": at.warm_up,
                     "background": info.background,
-                    "links_inside": info.inside,
-                    "dropped": info.dropped,
-                    "accepted": info.accepted,
+                    **info.measures,
                     "perplexity": scores.perplexity if scores else np.nan,
                     "log_loss": scores.log_loss if scores else np.nan,
                     "auc": scores.auc if scores else np.nan,
                     "average_precision": scores.average_precision if scores else np.nan,
                 }
             )
-        share = self.plan.share_done(sweep, seconds)
-        left = None if not share else seconds * (1.0 / share - 1.0)
-        speed = sweep * self.samplers[0].nodes * len(infos) / max(seconds, 1e-9)
-        report = Report(sweep, warm_up, seconds, speed, share, left, scores)
+        share = self.plan.share_done(at.sweep, at.seconds)
+        left = None if not share else at.seconds * (1.0 / share - 1.0)
+        speed = at.updates / max(at.seconds, 1e-9)
+        report = Report(at.sweep, at.warm_up, at.seconds, speed, share, left, scores)
         self.display.update(report)
+        if self.keeper is not None:
+            self.keeper.report(report)
         if self.callback is not None:
             self.callback(report)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from blockmix.errors import InputError
 
@@ -62,9 +63,29 @@ class Plan:
         if self.sweeps is None and self.time_limit is None and not self.watched:
             self.sweeps = UNWATCHED_SWEEPS + (self.warm_up or 0)
 
+    def limits(self) -> dict[str, Any]:
+        """What was asked for, as plain values: `Plan(**plan.limits())` begins anew."""
+        return {name: getattr(self, name) for name in ("sweeps", "time_limit", "warm_up", "watched")}
+
     def score(self, sweep: int, value: float) -> None:
         """Take in the held-out log loss after a sweep."""
         self._scores.append((sweep, value))
+
+    def take_back(self) -> None:
+        """Forget the last score taken in."""
+        if self._scores:
+            self._scores.pop()
+
+    def memory(self) -> NDArray[np.float64]:
+        """The scores remembered, for a checkpoint, below a row that says when sampling began (-1: not yet)."""
+        began = -1 if self._began is None else self._began
+        return np.array([(began, 0.0), *self._scores], dtype=np.float64)
+
+    def remember(self, memory: NDArray[np.float64]) -> None:
+        """Go back to what `memory` was made from."""
+        began = int(memory[0, 0])
+        self._began = None if began < 0 else began
+        self._scores = [(int(sweep), float(value)) for sweep, value in memory[1:]]
 
     def warm_up_over(self, sweep: int, seconds: float) -> bool:
         """Whether sampling begins after this many sweeps and seconds."""

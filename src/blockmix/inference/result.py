@@ -9,31 +9,29 @@ from dataclasses import asdict
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from blockmix._version import __version__
 from blockmix.graph.graph import Graph
 from blockmix.graph.split import HeldOut
 from blockmix.inference.loop import RunResult
-from blockmix.model import Model
+from blockmix.inference.task import Task
 from blockmix.posterior.chain import ChainSummary
 from blockmix.posterior.merge import merge_chains
 from blockmix.posterior.posterior import HeldOutPairs, Posterior
-from blockmix.samplers.options import ScirOptions
 
 
 def build_posterior(
     graph: Graph,
     data: HeldOut,
-    model: Model,
-    options: ScirOptions,
+    task: Task,
     result: RunResult,
-    seed: int,
-    chosen: bool,
     total_seconds: float,
     threads: int,
 ) -> Posterior:
     """Pool the chains, number the communities, and say where it all came from."""
-    summaries = [chain.summary for chain in result.chains]
+    model = task.model
+    summaries, at = [chain.summary for chain in result.chains], result.position
     merged = merge_chains(summaries, model.communities)
     mean, sd = _pooled_strengths(summaries, merged.numbers)
     held_out = None
@@ -49,20 +47,20 @@ def build_posterior(
     provenance: dict[str, Any] = {
         "blockmix": __version__,
         "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-        "sampler": "scir",
+        "sampler": task.sampler,
         "model": model.to_dict() | {"eta": list(model.eta)},
-        "options": asdict(options),
-        "communities_chosen_by": "integrated likelihood of a hard partition" if chosen else "user",
-        "seed": seed,
+        "options": asdict(task.options),
+        "communities_chosen_by": "integrated likelihood of a hard partition" if task.chosen else "user",
+        "seed": task.seed,
         "chains": len(result.chains),
-        "sweeps": result.sweeps,
-        "warm_up": result.warm_up,
+        "sweeps": at.sweep,
+        "warm_up": at.warm_up_sweeps,
         "samples": sum(s.samples for s in summaries),
         "interrupted": result.interrupted,
-        "node_updates": result.node_updates,
-        "seconds": result.seconds,
+        "node_updates": at.updates,
+        "seconds": at.seconds,
         "total_seconds": total_seconds,
-        "device": "cpu",
+        "device": task.device,
         "threads": threads,
         "peak_memory_bytes": peak_memory_bytes(),
         "python": platform.python_version(),
@@ -77,29 +75,42 @@ def build_posterior(
         mean=merged.mean,
         sd=merged.sd,
         sizes=merged.sizes,
-        strength_mean=mean[:-1],
-        strength_sd=sd[:-1],
-        background_mean=float(mean[-1]),
-        background_sd=float(sd[-1]),
+        **_strengths(mean, sd),
         numbers=merged.numbers,
         draws=tuple(tuple(s.draws.draws) for s in summaries),
-        trace=result.trace,
+        trace=at.trace(),
         held_out=held_out,
         provenance=provenance,
     )
 
 
 def _pooled_strengths(summaries: list[ChainSummary], numbers: Any) -> tuple[Any, Any]:
-    """Mean and sd of the strengths over all chains, in the table's numbering, background last."""
+    """Mean and sd of the strengths over all chains, in the table's numbering, background last or as a matrix."""
     samples = np.array([max(s.samples, 1) for s in summaries], dtype=np.float64)
     shares = samples / samples.sum()
-    k = numbers.shape[1]
-    first, second = np.zeros(k + 1), np.zeros(k + 1)
+    shape = summaries[0].strength_mean.shape
+    first, second = np.zeros(shape), np.zeros(shape)
     for share, summary, number in zip(shares, summaries, numbers, strict=True):
-        place = np.append(number, k)
+        place = np.ix_(number, number) if len(shape) == 2 else np.append(number, len(number))
         first[place] += share * summary.strength_mean
         second[place] += share * (summary.strength_mean**2 + summary.strength_sd**2)
     return first, np.sqrt(np.maximum(second - first**2, 0.0))
+
+
+def _strengths(mean: NDArray[np.float64], sd: NDArray[np.float64]) -> dict[str, Any]:
+    """The fields of the posterior. Of the general model the diagonal stands for the strengths, and the mean of the
+    rest for the background."""
+    if mean.ndim == 1:
+        return {
+            "strength_mean": mean[:-1], "strength_sd": sd[:-1], "background_mean": float(mean[-1]),
+            "background_sd": float(sd[-1]), "blocks_mean": None, "blocks_sd": None,
+        }  # fmt: skip
+    rest = ~np.eye(len(mean), dtype=bool)
+    background = float(mean[rest].mean()) if rest.any() else float(mean[0, 0])
+    return {
+        "strength_mean": np.diag(mean).copy(), "strength_sd": np.diag(sd).copy(), "background_mean": background,
+        "background_sd": float(mean[rest].std()) if rest.any() else 0.0, "blocks_mean": mean, "blocks_sd": sd,
+    }  # fmt: skip
 
 
 def peak_memory_bytes() -> int | None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +13,7 @@ from blockmix.kernels.layout import Rows
 from blockmix.kernels.running import Running, add_sample, new_running
 from blockmix.kernels.workers import Workers
 from blockmix.posterior.draws import DrawStore
+from blockmix.samplers.contract import Moments
 
 # Communities a node's running table has room for beyond the slots of one sample.
 SPARE_ENTRIES = 8
@@ -27,10 +30,13 @@ class ChainSummary:
     samples: int = 0
 
     @classmethod
-    def empty(cls, nodes: int, communities: int, slots: int) -> ChainSummary:
-        """A summary of no samples yet."""
+    def empty(
+        cls, nodes: int, communities: int, slots: int, strengths: tuple[int, ...] | None = None
+    ) -> ChainSummary:
+        """A summary of no samples yet; `strengths` is their shape, one for each community and the background."""
         entries = min(slots + SPARE_ENTRIES, communities)
-        return cls(new_running(nodes, entries), np.zeros(communities + 1), np.zeros(communities + 1))
+        shape = (communities + 1,) if strengths is None else strengths
+        return cls(new_running(nodes, entries), np.zeros(shape), np.zeros(shape))
 
     def add(self, sweep: int, rows: Rows, strengths: NDArray[np.float64], workers: Workers) -> None:
         """Take in the state of the chain after a sweep as one more sample."""
@@ -45,6 +51,47 @@ class ChainSummary:
         change = strengths - self.strength_mean
         self.strength_mean += change / samples
         self.strength_deviation += change * (strengths - self.strength_mean)
+
+    def replace(
+        self, sweep: int, moments: Moments, draw: tuple[Rows, NDArray[np.float64]], taken: int
+    ) -> None:
+        """Let the moments of an approximation stand for all samples, and keep a draw from it, number `taken`."""
+        self.draws.offer(taken, sweep, *draw)
+        rows = moments.rows
+        entries = rows.words[:, ::2]
+        used = np.cumprod(entries >= 0, axis=1).astype(bool)
+        width = entries.shape[1]
+        self.running.community[:, :width] = np.where(used, entries, -1)
+        self.running.mean[:, :width] = np.where(used, rows.weights[:, 1::2], 0.0)
+        self.running.deviation[:, :width] = np.where(used, moments.variance, 0.0)
+        self.strength_mean[...] = moments.strength_mean
+        self.strength_deviation[...] = moments.strength_variance
+        self.samples = 1
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Everything the summary is, for a checkpoint."""
+        found: dict[str, NDArray[Any]] = {
+            f"running_{name}": table for name, table in self.running._asdict().items()
+        }
+        found |= {f"draws_{name}": array for name, array in self.draws.arrays().items()}
+        return found | {
+            "strength_mean": self.strength_mean,
+            "strength_deviation": self.strength_deviation,
+            "samples": np.array([self.samples], dtype=np.int64),
+        }
+
+    @classmethod
+    def restore(cls, arrays: Mapping[str, NDArray[Any]]) -> ChainSummary:
+        """The summary that `arrays` was made from."""
+        return cls(
+            Running(*(arrays[f"running_{name}"] for name in Running._fields)),
+            arrays["strength_mean"],
+            arrays["strength_deviation"],
+            DrawStore.restore(
+                {name.removeprefix("draws_"): a for name, a in arrays.items() if name.startswith("draws_")}
+            ),
+            int(arrays["samples"][0]),
+        )
 
     @property
     def strength_sd(self) -> NDArray[np.float64]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,21 +10,36 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockmix.errors import InputError
-from blockmix.kernels.draws import add_packed_probabilities, count_used, pack
+from blockmix.kernels.draws import (
+    add_packed_block_probabilities,
+    add_packed_probabilities,
+    count_used,
+    pack,
+)
 from blockmix.kernels.layout import Rows
 
 # Draws kept at most, and at least however large the network; between them memory decides.
 MOST_DRAWS, FEWEST_DRAWS = 256, 8
 # Bytes that draws may take: a fixed part that any laptop has, or so much a node, whichever is more.
-BYTES_IN_ALL, BYTES_A_NODE = 96 * 2**20, 240
+BYTES_IN_ALL, BYTES_A_NODE = 96 * 2**20, 200
+
+
+def _kind(largest: int) -> type[np.unsignedinteger[Any]]:
+    """The smallest type for numbers up to this."""
+    if largest < 2**8:
+        return np.uint8
+    return np.uint16 if largest < 2**16 else np.uint32
 
 
 @dataclass(frozen=True, eq=False)
 class Draw:
-    """One draw of every membership and strength, packed (see `blockmix.kernels.draws`)."""
+    """One draw of every membership and strength, packed (see `blockmix.kernels.draws`).
+
+    `strengths` ends with the background; of the general model it is the K x K matrix.
+    """
 
     sweep: int
-    counts: NDArray[np.uint8]
+    counts: NDArray[np.unsignedinteger]
     communities: NDArray[np.unsignedinteger]
     weights: NDArray[np.uint16]
     strengths: NDArray[np.float32]
@@ -31,12 +47,23 @@ class Draw:
     @classmethod
     def of(cls, sweep: int, rows: Rows, strengths: NDArray[np.float64]) -> Draw:
         """Pack the current state of a chain."""
-        counts = np.empty(len(rows.total), dtype=np.uint8)
+        counts = np.empty(len(rows.total), dtype=_kind(rows.words.shape[1] // 2))
         used = count_used(rows, counts)
-        kind: type[np.unsignedinteger[Any]] = np.uint16 if len(strengths) <= 2**16 else np.uint32
-        communities, weights = np.empty(used, dtype=kind), np.empty(used, dtype=np.uint16)
+        # Never in a single byte: the kernels for predictions would be compiled once more for it.
+        communities = np.empty(used, dtype=_kind(max(len(strengths) - 1, 2**8)))
+        weights = np.empty(used, dtype=np.uint16)
         pack(rows, communities, weights)
         return cls(sweep, counts, communities, weights, strengths.astype(np.float32))
+
+    def copy(self) -> Draw:
+        """The same draw in memory of its own."""
+        return Draw(
+            self.sweep,
+            self.counts.copy(),
+            self.communities.copy(),
+            self.weights.copy(),
+            self.strengths.copy(),
+        )
 
     @property
     def nbytes(self) -> int:
@@ -51,7 +78,8 @@ class Draw:
             raise InputError(
                 "a draw of this result is damaged: its rows do not add up; restore it from a copy"
             )
-        add_packed_probabilities(pairs, offsets, self.communities, self.weights, self.strengths, out)
+        add = add_packed_block_probabilities if self.strengths.ndim == 2 else add_packed_probabilities
+        add(pairs, offsets, self.communities, self.weights, self.strengths, out)
 
 
 @dataclass
@@ -78,6 +106,44 @@ class DrawStore:
         self.draws.append(Draw.of(sweep, rows, strengths))
         if self.limit is None:
             self.limit = draw_limit(len(rows.total), self.draws[0].nbytes)
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Everything the store is, for a checkpoint."""
+        return {"rule": np.array([self.limit or 0, self.every], dtype=np.int64), **draw_arrays(self.draws)}
+
+    @classmethod
+    def restore(cls, arrays: Mapping[str, NDArray[Any]]) -> DrawStore:
+        """The store that `arrays` was made from."""
+        limit, every = (int(value) for value in arrays["rule"])
+        # Copies: a view would keep the arrays of all draws alive when half of them go.
+        return cls(limit or None, every, [draw.copy() for draw in draws_from(arrays)])
+
+
+def draw_arrays(draws: Sequence[Draw]) -> dict[str, NDArray[Any]]:
+    """Draws of one chain as a few long arrays; none where there are no draws."""
+    if not draws:
+        return {}
+    return {
+        "sweep": np.array([draw.sweep for draw in draws], dtype=np.int64),
+        "lengths": np.array([len(draw.weights) for draw in draws], dtype=np.int64),
+        "counts": np.stack([draw.counts for draw in draws]),
+        "communities": np.concatenate([draw.communities for draw in draws]),
+        "weights": np.concatenate([draw.weights for draw in draws]),
+        "strengths": np.stack([draw.strengths for draw in draws]),
+    }
+
+
+def draws_from(arrays: Mapping[str, NDArray[Any]]) -> tuple[Draw, ...]:
+    """The draws that `draw_arrays` was given, as views of its arrays."""
+    if "sweep" not in arrays:
+        return ()
+    sweep, counts, strengths = arrays["sweep"], arrays["counts"], arrays["strengths"]
+    communities, weights = arrays["communities"], arrays["weights"]
+    lengths = arrays["lengths"]
+    return tuple(
+        Draw(int(sweep[i]), counts[i], communities[end - n : end], weights[end - n : end], strengths[i])
+        for i, (n, end) in enumerate(zip(lengths, np.cumsum(lengths), strict=True))
+    )
 
 
 def draw_limit(nodes: int, bytes_a_draw: int) -> int:

@@ -14,12 +14,13 @@ from numpy.typing import NDArray
 from blockmix._version import __version__
 from blockmix.errors import InputError
 from blockmix.graph.graph import Graph
-from blockmix.posterior.draws import Draw
+from blockmix.posterior.draws import Draw, draw_arrays, draws_from
 from blockmix.posterior.posterior import HeldOutPairs, Posterior
 
 FORMAT, VERSION = "blockmix posterior", 1
 MANIFEST = "run.json"
 _TABLE = ("offsets", "community", "mean", "sd", "sizes", "strength_mean", "strength_sd", "numbers")
+_BLOCKS = ("blocks_mean", "blocks_sd")
 
 
 def save_posterior(post: Posterior, folder: Path) -> None:
@@ -55,13 +56,9 @@ def _plain(value: Any) -> Any:
 def _arrays(post: Posterior) -> dict[str, NDArray[Any]]:
     arrays: dict[str, NDArray[Any]] = {name: getattr(post, name) for name in _TABLE}
     for c, chain in enumerate(post.draws):
-        if chain:
-            arrays[f"draws{c}_sweep"] = np.array([d.sweep for d in chain], dtype=np.int64)
-            arrays[f"draws{c}_lengths"] = np.array([len(d.weights) for d in chain], dtype=np.int64)
-            arrays[f"draws{c}_counts"] = np.stack([d.counts for d in chain])
-            arrays[f"draws{c}_communities"] = np.concatenate([d.communities for d in chain])
-            arrays[f"draws{c}_weights"] = np.concatenate([d.weights for d in chain])
-            arrays[f"draws{c}_strengths"] = np.stack([d.strengths for d in chain])
+        arrays |= {f"draws{c}_{name}": array for name, array in draw_arrays(chain).items()}
+    if post.blocks_mean is not None and post.blocks_sd is not None:
+        arrays |= {name: getattr(post, name) for name in _BLOCKS}
     if post.held_out is not None:
         arrays["held_out_pairs"] = post.held_out.pairs
         arrays["held_out_links"] = post.held_out.links
@@ -80,6 +77,7 @@ def _manifest(post: Posterior) -> dict[str, Any]:
         "background_mean": post.background_mean,
         "background_sd": post.background_sd,
         "chains": len(post.draws),
+        "blocks": post.blocks_mean is not None,
         "held_out": held_out,
         "trace": sorted(post.trace),
         "provenance": post.provenance,
@@ -121,8 +119,13 @@ def _check_shapes(post: Posterior) -> None:
             raise ValueError(f"{name} has the shape {getattr(post, name).shape}, not {shape}")
     if post.offsets[0] != 0 or post.offsets[-1] != entries or (np.diff(post.offsets) < 0).any():
         raise ValueError("offsets do not fit the memberships")
+    shape = (communities + 1,)
+    if post.blocks_mean is not None and post.blocks_sd is not None:
+        shape = post.blocks_mean.shape
+        if not post.blocks_sd.shape == shape == (communities, communities):
+            raise ValueError("the strengths between communities are not complete")
     for draw in (draw for chain in post.draws for draw in chain):
-        if len(draw.counts) != nodes or len(draw.strengths) != communities + 1:
+        if len(draw.counts) != nodes or draw.strengths.shape != shape:
             raise ValueError("the draws are not those of this network")
         if len(draw.communities) != len(draw.weights):
             raise ValueError("the draws are not complete")
@@ -173,6 +176,7 @@ def _assemble(folder: Path, manifest: dict[str, Any]) -> Posterior:
         trace={name: np.asarray(array(f"trace_{name}")) for name in manifest["trace"]},
         held_out=held_out,
         provenance=manifest["provenance"],
+        **({name: array(name) for name in _BLOCKS} if manifest.get("blocks") else {}),
     )
 
 
@@ -180,12 +184,7 @@ def _draws(folder: Path, array: Any, chain: int) -> tuple[Draw, ...]:
     if not (folder / "posterior" / f"draws{chain}_sweep.npy").exists():
         return ()
     names = ("sweep", "lengths", "counts", "communities", "weights", "strengths")
-    sweep, lengths, counts, communities, weights, strengths = (array(f"draws{chain}_{n}") for n in names)
-    ends = np.cumsum(lengths)
-    return tuple(
-        Draw(int(sweep[i]), counts[i], communities[end - n : end], weights[end - n : end], strengths[i])
-        for i, (n, end) in enumerate(zip(lengths, ends, strict=True))
-    )
+    return draws_from({name: array(f"draws{chain}_{name}") for name in names})
 
 
 def load(path: str | os.PathLike[str]) -> Posterior:

@@ -1,0 +1,131 @@
+"""A lock on the folder of a run: two runs never write to one folder.
+
+The lock is the operating system's, on the file `.lock`, and ends with the process that holds it, however that
+ends: a killed run leaves no lock behind, only the file. The file says who holds it, for the message to others.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import socket
+import sys
+import time
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from blockmix.errors import InputError
+
+LOCK = ".lock"
+# Somebody who only looks holds the lock for microseconds: it is worth a second try.
+_TRIES, _BETWEEN_TRIES = 5, 0.05
+_TAKEN = {errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES, errno.EDEADLK}
+# Windows locks bytes against reading, too: one far behind the text.
+_FAR_AWAY = 1 << 30
+
+
+def _take(descriptor: int) -> None:
+    """Lock an open file for this process alone, or raise an OSError at once."""
+    if sys.platform == "win32":
+        import msvcrt
+
+        os.lseek(descriptor, _FAR_AWAY, os.SEEK_SET)
+        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+        os.lseek(descriptor, 0, os.SEEK_SET)
+    else:
+        import fcntl
+
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+class FolderLock:
+    """The lock of a folder, held from `acquire` to `release` or to the end of the process."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._descriptor: int | None = None
+
+    def acquire(self) -> None:
+        """Take the lock, or raise an error that names the process that has it.
+
+        An OSError says that there are no locks here at all.
+        """
+        for _ in range(_TRIES):
+            descriptor = os.open(self.folder / LOCK, os.O_RDWR | os.O_CREAT, 0o666)
+            try:
+                _take(descriptor)
+            except OSError as error:
+                os.close(descriptor)
+                if error.errno not in _TAKEN:
+                    # A file system without locks: better no run than two in one folder.
+                    raise
+                time.sleep(_BETWEEN_TRIES)
+                continue
+            if self._is_current(descriptor):
+                self._descriptor = descriptor
+                self._sign()
+                return
+            os.close(descriptor)
+        raise InputError(f"{self.folder}: another run is writing here{_named(holder(self.folder))}")
+
+    def _is_current(self, descriptor: int) -> bool:
+        """Whether the locked file is still the one in the folder: its last holder may have removed it."""
+        try:
+            return os.path.samestat(os.fstat(descriptor), os.stat(self.folder / LOCK))
+        except FileNotFoundError:
+            return False
+
+    def _sign(self) -> None:
+        assert self._descriptor is not None
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        text = json.dumps({"pid": os.getpid(), "host": socket.gethostname(), "since": now})
+        # On a full disk the lock stays anonymous, and is a lock all the same.
+        with suppress(OSError):
+            os.ftruncate(self._descriptor, 0)
+            os.write(self._descriptor, text.encode())
+
+    def release(self) -> None:
+        """Give the lock back and remove its file."""
+        if self._descriptor is None:
+            return
+        with suppress(OSError):
+            (self.folder / LOCK).unlink()
+        os.close(self._descriptor)
+        self._descriptor = None
+
+
+def is_locked(folder: Path) -> bool:
+    """Whether a living process holds the lock of this folder."""
+    try:
+        descriptor = os.open(folder / LOCK, os.O_RDWR)
+    except OSError:
+        return False
+    try:
+        _take(descriptor)
+    except OSError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False
+
+
+def holder(folder: Path) -> dict[str, Any]:
+    """What the holder of the lock wrote about itself: pid, host, since; empty where that cannot be read."""
+    try:
+        found = json.loads((folder / LOCK).read_text("utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _named(who: dict[str, Any]) -> str:
+    if not who:
+        return "; wait for its end, or name another folder"
+    place = "" if who.get("host") == socket.gethostname() else f" on {who.get('host')}"
+    return (
+        f": process {who.get('pid')}{place}, since {who.get('since')}; wait for its end, end it, "
+        "or name another folder"
+    )

@@ -1,0 +1,110 @@
+"""`resume`: go on with a run that was stopped, from its last checkpoint, to the bits of one that never was."""
+
+from __future__ import annotations
+
+import os
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+from blockmix._version import __version__
+from blockmix.errors import InputError
+from blockmix.inference.conduct import Surroundings, conduct
+from blockmix.inference.folder import DEFAULT_EVERY, RunFolder, check_run, run_folder
+from blockmix.inference.plan import Plan
+from blockmix.inference.progress import Callback, choose_progress
+from blockmix.inference.snapshots import Snapshot
+from blockmix.inference.task import Task
+from blockmix.posterior.posterior import Posterior
+
+
+def resume(
+    folder: str | os.PathLike[str] | RunFolder,
+    *,
+    sweeps: int | None = None,
+    time_limit: float | None = None,
+    checkpoint_every: float = DEFAULT_EVERY,
+    threads: int | None = None,
+    progress: bool | None = None,
+    callback: Callback | None = None,
+) -> Posterior:
+    """Go on with a run that was stopped, killed or interrupted, from its last checkpoint.
+
+    The result has the same bits as that of a run that was never stopped, on any number of threads; only where a
+    time limit ends it does the clock decide. A run that had come to its end is not continued unless it is given
+    more sweeps or more time: its posterior comes back as it was.
+
+    Arguments:
+        folder: the folder of the run, `checkpoint` of `fit` or `-o` of `blockmix fit`.
+        sweeps: stop after this many sweeps, those already made included.
+        time_limit: stop after this many seconds of sampling, those already spent included. Either takes the
+            place of all limits that the run had.
+        checkpoint_every: seconds between checkpoints; 0 writes none.
+        threads, progress, callback: as for `fit`.
+
+    >>> import tempfile, blockmix as bm
+    >>> ring = bm.Graph.from_edges([(a, (a + 1) % 30) for a in range(30)])
+    >>> with tempfile.TemporaryDirectory() as run:
+    ...     short = bm.fit(ring, 2, sweeps=20, warm_up=10, chains=1, checkpoint=run)
+    ...     longer = resume(run, sweeps=40)
+    >>> short.provenance["samples"], longer.provenance["samples"]
+    (10, 30)
+    """
+    began = time.perf_counter()
+    if not isinstance(folder, RunFolder):
+        check_run(Path(folder))
+    with run_folder(folder, checkpoint_every) as place:
+        assert place is not None
+        start, newest = place.earlier_run()
+        task, plan = Task.from_dict(start.facts["task"]), resumed_plan(newest, sweeps, time_limit)
+        _compare_versions(start)
+        graph, data = place.networks(start)
+        place.ended = ended(newest, plan)
+        newest.facts["over"] = place.ended
+        kept = place.take_up(graph, task, plan, newest)
+        display = choose_progress(progress)
+        try:
+            around = Surroundings(threads, display, callback, began)
+            return conduct(graph, data, task, plan, around, kept, newest)
+        finally:
+            display.close()
+
+
+def resumed_plan(newest: Snapshot, sweeps: int | None, time_limit: float | None) -> Plan:
+    """The plan of the run as it was, or with new limits in the place of the old ones."""
+    facts = newest.facts
+    limits: dict[str, Any] = dict(facts["plan"])
+    if sweeps is not None or time_limit is not None:
+        _refuse_past("sweeps", sweeps, facts["sweep"])
+        _refuse_past("time_limit", time_limit, facts["seconds"])
+        limits |= {"sweeps": sweeps, "time_limit": time_limit}
+        if not facts["warm_up"]:
+            # The warm-up is over whatever was asked for.
+            limits["warm_up"] = None
+    plan = Plan(**limits)
+    plan.remember(newest.arrays["plan"])
+    return plan
+
+
+def _refuse_past(name: str, asked: Any, done: float) -> None:
+    if isinstance(asked, int | float) and asked <= done:
+        raise InputError(
+            f"{name} is {asked:g}, and this run has behind it {done:,.6g} already; give more than that"
+        )
+
+
+def ended(newest: Snapshot, plan: Plan) -> bool:
+    """Whether the run has nothing left to do: it had come to its end, and was given no new limits."""
+    return bool(newest.facts["over"]) and plan.limits() == newest.facts["plan"]
+
+
+def _compare_versions(start: Snapshot) -> None:
+    wrote = start.facts["blockmix"]
+    if wrote != __version__:
+        warnings.warn(
+            f"this run was begun with blockmix {wrote}, and goes on with {__version__}: its result can differ "
+            "from that of a run that was never stopped",
+            RuntimeWarning,
+            stacklevel=3,
+        )

@@ -1,0 +1,65 @@
+"""A run that cannot fit into memory is refused before it starts, with the estimate and a way out."""
+
+import tracemalloc
+
+import pytest
+
+from blockmix import Graph, InputError, fit, hold_out, planted
+from blockmix.inference import memory
+from blockmix.inference.memory import available_bytes, least_bytes
+from blockmix.inference.task import Task
+from blockmix.kernels.workers import Workers
+from blockmix.model import Model
+from blockmix.posterior.chain import ChainSummary
+from blockmix.samplers import sampler_options
+
+
+def task(communities, sampler="scir", chains=1, kind="assortative", **options):
+    model = Model(communities, kind=kind)
+    return Task(model, sampler, sampler_options(sampler, options, kind), 0, chains, False)
+
+
+def test_the_estimate_is_a_lower_bound_that_is_not_far_off():
+    """What a chain allocates lies above the estimate, and below twice as much."""
+    data = hold_out(planted(20_000, 50, degree=6, seed=1).graph, 0.05, seed=1)
+    wanted = task(200)
+    with Workers(1) as workers:
+        (sampler,) = wanted.samplers(data, workers)
+        tracemalloc.start()
+        (sampler,) = wanted.samplers(data, workers)
+        state = sampler.init((1, 2))
+        summary = ChainSummary.empty(sampler.nodes, 200, sampler.slots)
+        for sweep in range(8):
+            summary.add(sweep, state.rows, state.strengths.value, workers)
+        taken = tracemalloc.get_traced_memory()[0]
+        tracemalloc.stop()
+    assert least_bytes(wanted, 20_000) < taken < 2 * least_bytes(wanted, 20_000)
+
+
+def test_memory_grows_with_chains_and_slots_and_of_dense_samplers_with_communities():
+    assert least_bytes(task(500, chains=3), 1000) == 3 * least_bytes(task(500), 1000)
+    assert least_bytes(task(500, slots=32), 1000) > least_bytes(task(500), 1000)
+    assert least_bytes(task(5000), 10**6) < 1.1 * least_bytes(task(500), 10**6)
+    assert least_bytes(task(5000, "sgmc"), 10**6) > 9 * least_bytes(task(500, "sgmc"), 10**6)
+
+
+def test_what_is_free_is_known_here():
+    free = available_bytes()
+    assert free is None or 0 <= free < 2**50
+
+
+def test_too_many_communities_are_refused_with_the_estimate(monkeypatch):
+    ring = Graph.from_edges([(a, (a + 1) % 50) for a in range(50)])
+    with pytest.raises(InputError, match=r"at least .* of memory .* GB are free: use fewer communities"):
+        fit(ring, 10**12)
+    monkeypatch.setattr(memory, "available_bytes", lambda: 10_000)
+    with pytest.raises(InputError, match=r"fewer slots a node than 16, fewer chains than 4, or force=True"):
+        fit(ring, 100, chains=4)
+    with pytest.raises(InputError, match="the sampler scir, whose memory does not grow"):
+        fit(ring, 100, sampler="sgmc")
+    assert fit(ring, 2, sweeps=3, force=True, threads=1).provenance["sweeps"] == 3
+
+
+def test_where_nobody_knows_what_is_free_nothing_is_refused(monkeypatch):
+    monkeypatch.setattr(memory, "available_bytes", lambda: None)
+    memory.check_memory(task(10**12), 50)
