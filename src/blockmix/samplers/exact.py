@@ -1,0 +1,99 @@
+"""What the two samplers that visit every pair have in common: a limit on size, a start, and how a state is shown."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blockmix.errors import InputError
+from blockmix.graph.graph import Graph
+from blockmix.graph.split import HeldOut, hold_out
+from blockmix.kernels.layout import Network, Prior, Strengths
+from blockmix.kernels.observed import count_pairs
+from blockmix.model import Model
+from blockmix.samplers.contract import ChainKey
+from blockmix.samplers.partition import find_parts
+from blockmix.samplers.starts import dense_rows, random_parts, start_rows, start_strengths
+
+# A community is a 16-bit word of the random stream.
+MOST_COMMUNITIES = 2**16
+STARTS = ("partition", "random")
+
+
+def check_limits(options: Any) -> None:
+    """The settings that both samplers have."""
+    for name in ("most_gigabytes", "most_seconds"):
+        value = getattr(options, name)
+        if isinstance(value, bool) or not isinstance(value, float | int) or not value > 0:
+            raise InputError(f"{name} must be a positive number, not {value!r}")
+    if options.start not in STARTS:
+        raise InputError(f"start must be one of {', '.join(STARTS)}, not {options.start!r}")
+
+
+def network_of(data: HeldOut) -> Network:
+    """Training links and held-out pairs as the kernels see them."""
+    graph = data.training
+    return Network(graph.offsets, graph.neighbors, data.hidden_offsets, data.hidden_neighbors)
+
+
+def prior_of(model: Model) -> Prior:
+    """The prior as the kernels see it; that of a learned background is uniform."""
+    return Prior(model.concentration, float(model.eta[0]), float(model.eta[1]), 1.0, 1.0)
+
+
+def fixed_background(model: Model) -> float:
+    """The background where it is fixed, NaN where it is learned."""
+    return math.nan if model.background is None else float(model.background)
+
+
+def pairs_within_limits(
+    name: str, data: HeldOut, communities: int, bytes_a_pair: int, bytes_a_node: int, seconds_a_pair: float,
+    options: Any,
+) -> int:  # fmt: skip
+    """The number of training pairs, or an error with what a run would need."""
+    if communities > MOST_COMMUNITIES:
+        raise InputError(
+            f"{name} takes at most {MOST_COMMUNITIES:,} communities, not {communities:,}; "
+            "use sampler='scir', which has no such limit"
+        )
+    nodes = data.training.n_nodes
+    pairs = data.training.n_pairs - len(data.hidden_neighbors) // 2
+    gigabytes = (pairs * bytes_a_pair + nodes * bytes_a_node) / 1e9
+    seconds = pairs * seconds_a_pair
+    if gigabytes > options.most_gigabytes or seconds > options.most_seconds:
+        raise InputError(
+            f"{name} visits every pair of nodes: {pairs:,} pairs at {communities:,} communities need about "
+            f"{gigabytes:.3g} GB of memory and {seconds:.3g} seconds a sweep, and the limits are "
+            f"most_gigabytes={options.most_gigabytes:g} and most_seconds={options.most_seconds:g}; "
+            "use sampler='scir', or raise the limits"
+        )
+    return pairs
+
+
+def check_pairs(pairs: int, network: Network, nodes: int) -> None:
+    """Held-out rows that name a pair twice, or one end of it only, would put pairs out of step."""
+    found = count_pairs(network, np.zeros(nodes, dtype=np.int8))
+    if found != pairs:
+        raise InputError(
+            f"the held-out pairs are inconsistent: {pairs:,} training pairs expected, {found:,} found; "
+            "make the split with hold_out"
+        )
+
+
+def start_memberships(
+    graph: Graph, model: Model, kind: str, key: ChainKey
+) -> tuple[NDArray[np.float64], Strengths]:
+    """Memberships (nodes x communities) and strengths to begin at: from a hard partition, or a random one."""
+    rng = np.random.default_rng([int(key[0]), int(key[1])])
+    k = model.communities
+    parts = random_parts(graph, k, rng) if kind == "random" else find_parts(graph, k, rng)
+    rows = dense_rows(start_rows(graph, parts, model, min(k, 2), rng), k)
+    return rows.weights[:, 1::2].astype(np.float64), start_strengths(graph, parts, model)
+
+
+def small_network() -> HeldOut:
+    """Six nodes, on which kernels are compiled before the clock starts."""
+    return hold_out(Graph.from_edges([(0, 1), (1, 2), (2, 3), (3, 0)], nodes=range(6)), 0.3, seed=0)
