@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 
 import pytest
 from typer.testing import CliRunner
@@ -42,12 +41,9 @@ def test_the_demo_finds_the_friends_of_the_abc():
 
 
 @pytest.mark.slow
-def test_the_demo_takes_less_than_a_minute_on_a_new_machine_and_ten_seconds_after(tmp_path):
-    # No BLOCKMIX_DATA, an empty compile cache, and a home that does not exist.
+def test_the_demo_runs_on_a_new_machine(tmp_path):
+    """No data, an empty compile cache, and a home that does not exist. benchmarks/speed.py measures the time."""
     clean = {"NUMBA_CACHE_DIR": str(tmp_path / "numba"), "HOME": str(tmp_path / "home"), "BLOCKMIX_DATA": ""}
-    for limit in (60.0, 10.0):
-        began = time.perf_counter()
-        command = [sys.executable, "-m", "blockmix.cli", "demo"]
-        run = subprocess.run(command, capture_output=True, text=True, env=os.environ | clean)
-        assert run.returncode == 0, run.stderr
-        assert time.perf_counter() - began < limit
+    command = [sys.executable, "-m", "blockmix.cli", "demo"]
+    run = subprocess.run(command, capture_output=True, text=True, env=os.environ | clean, cwd=tmp_path)
+    assert run.returncode == 0, run.stderr

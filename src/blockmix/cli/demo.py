@@ -13,6 +13,7 @@ from blockmix.cli.guard import Seed, warn
 # benchmark. The sweeps take about a second; other seeds can group the weakly linked characters differently.
 COMMUNITIES, SWEEPS, HELD_OUT, THRESHOLD = 8, 2000, 0.1, 0.3
 CHAINS = 4
+_REPORT = "blockmix-demo.html"
 
 _INTRODUCTION = """\
 Who meets whom in Les Misérables: characters who share a chapter are linked.
@@ -38,13 +39,22 @@ def demo(
         typer.Option("-o", "--output", metavar="DIR", help="Also write the results to this folder."),
     ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an earlier result in DIR.")] = False,
+    report: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help=f"Where the report to open goes; DIR/report.html or {_REPORT} if not given.",
+            show_default=False,
+        ),
+    ] = None,
     seed: Seed = 1,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead.")] = False,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No progress, no remarks.")] = False,
 ) -> None:
     """Show everything on a built-in network: no file, no internet, a few seconds.
 
-    The first run on a new machine compiles the kernels: about half a minute.
+    It ends in a report, one HTML file to open in a browser. The first run on a
+    new machine compiles the kernels: about half a minute.
     """
     from blockmix.cli.fit import run
     from blockmix.cli.folder import claimed
@@ -56,6 +66,14 @@ def demo(
             warn(_INTRODUCTION)
         options: dict[str, Any] = {"seed": seed, "sweeps": SWEEPS, "held_out": HELD_OUT, "chains": CHAINS}
         # The summary must show whether or not files are written, hence never quiet about results.
-        run(les_miserables(), COMMUNITIES, options, folder, THRESHOLD, as_json, quiet, always_show=True)
+        post = run(
+            les_miserables(), COMMUNITIES, options, folder, THRESHOLD, as_json, quiet, always_show=True
+        )
+    if report is None and (output is not None or not as_json):
+        report = Path(_REPORT) if output is None else output / "report.html"
+    if report is not None:
+        path = post.report(report, title="Les Misérables", threshold=THRESHOLD, command="blockmix demo")
+        if not quiet:
+            warn(f"\nA report to open in a browser: {path.resolve()}")
     if not as_json and not quiet:
         print(_NEXT)

@@ -1,0 +1,65 @@
+"""`blockmix report`: a result as one HTML file that opens from disk."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from blockmix.cli.guard import print_json, warn
+
+_NAME = "report.html"
+
+
+def report(
+    result: Annotated[
+        Path, typer.Argument(metavar="DIR", help="Folder written by blockmix fit -o.", show_default=False)
+    ],
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", metavar="FILE", help=f"The file to write; DIR/{_NAME} if not given."),
+    ] = None,
+    title: Annotated[
+        str | None,
+        typer.Option(metavar="TEXT", help="What stands above the report; the folder's name if not given."),
+    ] = None,
+    threshold: Annotated[
+        float, typer.Option(min=0.001, max=1.0, help="Least mean membership of a member of a community.")
+    ] = 0.1,
+    level: Annotated[
+        float, typer.Option(min=0.01, max=0.999, help="Probability inside every credible interval.")
+    ] = 0.9,
+    seed: Annotated[
+        int, typer.Option(metavar="S", min=0, help="Seed of the layout: another one draws another picture.")
+    ] = 0,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object instead of a remark.")
+    ] = False,
+) -> None:
+    """Write a report: the network, its communities, bridges and diagnostics, in one HTML file.
+
+    The file needs no server and no internet: open it, send it, keep it. An
+    earlier report of the same name is replaced.
+
+    \b
+      blockmix report run
+      blockmix report run -o communities.html --title "Who works with whom"
+    """
+    from blockmix.posterior.storage import load
+    from blockmix.report import write_report
+
+    post = load(result)
+    path = write_report(
+        post,
+        result / _NAME if output is None else output,
+        title=title or result.resolve().name,
+        threshold=threshold,
+        level=level,
+        seed=seed,
+    )
+    size = path.stat().st_size
+    if as_json:
+        print_json({"report": str(path), "bytes": size})
+    else:
+        warn(f"Written to {path} ({size / 1e6:.1f} MB): open it in a browser")

@@ -1,0 +1,93 @@
+"""HTML by construction: text is escaped where it is put in, so no label can become markup."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import json
+from typing import Any
+
+import numpy as np
+
+
+class Markup(str):
+    """Text that is markup already; only this module and constants make it."""
+
+    __slots__ = ()
+
+
+def element(name: str, *children: str | None, **attributes: str | bool | float | None) -> Markup:
+    """An element with its children; plain text among them is escaped, None is left out.
+
+    A trailing underscore of an attribute is dropped and others become hyphens: `class_`, `aria_label`.
+
+    >>> element("p", "a < b", class_="note")
+    '<p class="note">a &lt; b</p>'
+    """
+    inside = "".join(c if isinstance(c, Markup) else html.escape(c) for c in children if c is not None)
+    return Markup(f"<{name}{_attributes(attributes)}>{inside}</{name}>")
+
+
+def void(name: str, **attributes: str | bool | float | None) -> Markup:
+    """An element that has no content, such as `img` in HTML or `circle` in SVG.
+
+    >>> void("circle", cx=1.5, r=2)
+    '<circle cx="1.5" r="2"/>'
+    """
+    return Markup(f"<{name}{_attributes(attributes)}/>")
+
+
+def joined(*parts: str | None) -> Markup:
+    """Several pieces one after another, plain text among them escaped."""
+    return Markup("".join(p if isinstance(p, Markup) else html.escape(p) for p in parts if p is not None))
+
+
+def _attributes(attributes: dict[str, str | bool | float | None]) -> str:
+    text = ""
+    for name, value in attributes.items():
+        key = name.removesuffix("_").replace("_", "-")
+        if value is True:
+            text += f" {key}"
+        elif value is not None and value is not False:
+            shown = value if isinstance(value, str) else f"{value:g}"
+            text += f' {key}="{html.escape(shown)}"'
+    return text
+
+
+def json_block(identity: str, value: Any) -> Markup:
+    """Data for the page's script, in an element that browsers do not run.
+
+    The text holds no <, > or &, so nothing in it ends the element or opens a comment, and no U+2028 or
+    U+2029, which end a line in older scripts.
+
+    >>> json_block("d", ["</script>"])
+    '<script type="application/json" id="d">["\\\\u003c/script\\\\u003e"]</script>'
+    """
+    text = json.dumps(_plain(value), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    for character in "<>&\u2028\u2029":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return Markup(f'<script type="application/json" id="{identity}">{text}</script>')
+
+
+def _plain(value: Any) -> Any:
+    """Lists and plain numbers, null for what is not a number."""
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, np.ndarray):
+        return _plain(value.tolist())
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, str):
+        # A lone surrogate has no UTF-8: it is shown as the replacement character.
+        return value.encode("utf-8", errors="replace").decode("utf-8")
+    if isinstance(value, float) and not np.isfinite(value):
+        return None
+    return value
+
+
+def source_hash(text: str) -> str:
+    """The hash by which a Content-Security-Policy allows one inline script or style, and no other."""
+    return "'sha256-" + base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode("ascii") + "'"

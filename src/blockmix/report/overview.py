@@ -1,0 +1,218 @@
+"""The top of the report: what was found, how good the predictions are, how it was computed, what to mind."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from scipy.special import xlogy
+
+from blockmix.posterior.posterior import Posterior
+from blockmix.report.communities import Findings
+from blockmix.report.markup import Markup, element, joined, void
+from blockmix.report.verdict import Remark, scored
+
+
+def overview(found: Findings, title: str, notes: list[Remark], command: str | None) -> Markup:
+    """The section with the headline, figures, scores, remarks and the facts of the run."""
+    return element(
+        "section",
+        element(
+            "div",
+            element(
+                "div",
+                element("p", title, class_="kicker"),
+                element("h1", headline(found)),
+                element("p", lead(found), class_="lead"),
+                verdict(notes),
+            ),
+            # The page's script puts the still picture here, so that it is in the file only once.
+            void("img", id="hero", alt=""),
+            class_="hero",
+        ),
+        figures(found),
+        scores(found.post),
+        facts(found.post, command),
+        id="overview",
+    )
+
+
+def headline(found: Findings) -> str:
+    """What was found, in one line."""
+    count = len(found.numbers)
+    return f"{counted(count, 'community', 'communities')} in {counted(found.post.graph.n_nodes, 'node')}"
+
+
+def lead(found: Findings) -> str:
+    """The finding in a few sentences."""
+    bridges, graph = len(found.bridges), found.post.graph
+    share = f"{found.threshold:.0%}"
+    between = (
+        "No node surely belongs to more than one"
+        if not bridges
+        else f"{counted(bridges, 'node')} surely {'belongs' if bridges == 1 else 'belong'} to more than one"
+    )
+    return (
+        f"Each node divides its links among communities; it counts as a member where it makes at least {share} "
+        f"of them. {between}. Every share comes with a {found.level:.0%} credible interval, and all numbers are "
+        f"averages over the posterior of a mixed-membership model of the {counted(graph.n_edges, 'link')}."
+    )
+
+
+def verdict(notes: list[Remark]) -> Markup:
+    """Remarks in words, or the statement that there are none."""
+    if not notes:
+        return element(
+            "div", element("p", element("strong", "Nothing speaks against this run."),
+                           " Scores had settled, and no check below raised a concern."),
+            class_="verdict good",
+        )  # fmt: skip
+    serious = any(note.serious for note in notes)
+    items = [element("li", element("strong", n.headline), " " + n.advice) for n in notes]
+    return element(
+        "div",
+        element("p", element("strong", "Read this first" if serious else "Worth knowing")),
+        element("ul", *items),
+        class_="verdict bad" if serious else "verdict fair",
+        role="note",
+    )
+
+
+def figures(found: Findings) -> Markup:
+    """The four numbers that describe network and result."""
+    graph = found.post.graph
+    mean_degree = 2 * graph.n_edges / max(graph.n_nodes, 1)
+    entries = [
+        (f"{graph.n_nodes:,}", "nodes", f"{mean_degree:.1f} links each on average"),
+        (f"{graph.n_edges:,}", "links", f"{graph.density:.2g} of all pairs"),
+        (f"{len(found.numbers):,}", "communities", f"of {found.post.n_communities:,} the model was given"),
+        (f"{len(found.bridges):,}", "bridge nodes", "surely in two communities or more"),
+    ]
+    between = (
+        "probability of a link between nodes that share no community"
+        if found.post.blocks_mean is None
+        else "probability of a link between members of different communities, on average"
+    )
+    entries.append((f"{found.post.background_mean:.2g}", "background", between))
+    return element(
+        "dl",
+        *(
+            element("div", element("dt", name), element("dd", element("b", value), element("span", meaning)))
+            for value, name, meaning in entries
+        ),
+        class_="figures",
+    )
+
+
+def scores(post: Posterior) -> Markup | None:
+    """The scores on held-out pairs, each with its meaning in a sentence."""
+    result, held_out = post.scores, post.held_out
+    if result is None or held_out is None or not scored(post):
+        return None
+    entries = [
+        ("AUC", f"{result.auc:.3f}", f"A held-out link is ranked above a non-link {result.auc:.0%} of the time; "
+         "guessing gives 50%."),
+        ("Log loss", f"{result.log_loss:.4g}", "Cost per pair of nodes, lower is better; giving every pair the "
+         f"same probability costs {guess_loss(held_out.density):.4g}."),
+        ("Average precision", f"{result.average_precision:.3f}", "How pure the top of the ranking is; compare it "
+         "only between fits with the same held-out pairs."),
+        ("Perplexity", f"{result.perplexity:.3f}", "1 is a perfect prediction, 2 a fair coin, on the held-out "
+         "pairs as they are."),
+    ]  # fmt: skip
+    return joined(
+        element("h2", "How well it predicts"),
+        element(
+            "p",
+            f"Judged on {counted(result.n_links, 'link')} and {counted(result.n_non_links, 'non-link')} "
+            "that the fit did not see.",
+        ),
+        element(
+            "dl",
+            *(
+                element("div", element("dt", name), element("dd", element("b", value), element("span", text)))
+                for name, value, text in entries
+            ),
+            class_="figures scores",
+        ),
+    )
+
+
+def guess_loss(density: float) -> float:
+    """Log loss of predicting the density of the network for every pair: what knowing nothing else costs."""
+    return float(-(xlogy(density, density) + xlogy(1 - density, 1 - density)))
+
+
+def facts(post: Posterior, command: str | None) -> Markup:
+    """How the result was computed: time, machine, seed, and all the rest folded away."""
+    known = post.provenance
+    rows = [(name, text) for name, text in _facts(known, command) if text]
+    table = element(
+        "table",
+        element("tbody", *(element("tr", element("th", n, scope="row"), element("td", t)) for n, t in rows)),
+        class_="facts",
+    )
+    everything = json.dumps(known, indent=2, default=str, ensure_ascii=False)
+    return joined(
+        element("h2", "How it was computed"),
+        table,
+        element(
+            "details",
+            element("summary", "Everything that was recorded"),
+            element("pre", everything, tabindex="0"),
+        ),
+    )
+
+
+def _facts(known: dict[str, Any], command: str | None) -> list[tuple[str, str]]:
+    seconds, total = known.get("seconds"), known.get("total_seconds")
+    memory = known.get("peak_memory_bytes")
+    machine = [
+        {"cpu": "processor"}.get(str(known.get("device")), str(known.get("device", ""))),
+        counted(known["threads"], "thread") if "threads" in known else "",
+        f"{memory / 2**30:.2g} GiB at most" if memory else "",
+        f"Python {known['python']}" if "python" in known else "",
+    ]
+    run = [
+        counted(known["chains"], "chain") if "chains" in known else "",
+        counted(known["sweeps"], "sweep") if "sweeps" in known else "",
+        f"{known['warm_up']:,} of them warm-up" if "warm_up" in known else "",
+        counted(known["samples"], "sample") + " in all" if "samples" in known else "",
+    ]
+    took = "" if seconds is None else duration(seconds)
+    if seconds is not None and total is not None and total > 1.2 * seconds + 1:
+        took += f" of sampling, {duration(total)} in all"
+    chosen = known.get("communities_chosen_by", "user")
+    return [
+        ("Time", took),
+        ("Machine", ", ".join(part for part in machine if part)),
+        ("Run", ", ".join(part for part in run if part)),
+        ("Seed", f"{known['seed']} (the same seed gives the same result)" if "seed" in known else ""),
+        ("Number of communities", "" if chosen == "user" else f"chosen by {chosen}"),
+        ("Command", command or str(known.get("command", ""))),
+        ("Computed", str(known.get("created", "")).replace("T", " ").replace("+00:00", " UTC")),
+        ("Program", f"blockmix {known['blockmix']}" if "blockmix" in known else ""),
+        ("Fingerprint of the network", str(known.get("graph_fingerprint", ""))[:16]),
+    ]
+
+
+def duration(seconds: float) -> str:
+    """A time in the unit a person would use.
+
+    >>> duration(4.117), duration(75), duration(7300)
+    ('4.1 s', '1 min 15 s', '2 h 1 min')
+    """
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes < 60:
+        return f"{minutes} min {rest} s"
+    return f"{minutes // 60} h {minutes % 60} min"
+
+
+def counted(number: int, what: str, plural: str | None = None) -> str:
+    """A number and its noun.
+
+    >>> counted(1, "node"), counted(1200, "node")
+    ('1 node', '1,200 nodes')
+    """
+    return f"{number:,} {what if number == 1 else plural or what + 's'}"

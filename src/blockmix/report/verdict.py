@@ -1,0 +1,144 @@
+"""Whether a run can be trusted, in words: what has not converged, what is missing, and what to do."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+
+from blockmix.errors import InputError
+from blockmix.posterior.diagnostics import MAY_MISS, R_HAT, DiagnosticsTable
+from blockmix.posterior.posterior import Posterior
+from blockmix.report.traces import Trace, read_trace
+
+# Fewer samples, of all chains together, say little about how sure a share is.
+FEW_SAMPLES = 100
+# The held-out log loss still falls if its last third of samples gained more than this share.
+STILL_FALLING = 0.01
+# Membership that is lost in a sweep, on average over samples: above this a node needs more slots.
+MUCH_DROPPED = 0.01
+_SENTENCE_ENDS = re.compile(r"(?<=\.) (?=[A-Z])")
+
+
+@dataclass(frozen=True)
+class Remark:
+    """One thing to know: `serious` if results should not be used as they are."""
+
+    serious: bool
+    headline: str
+    advice: str
+
+
+def remarks(post: Posterior, chains: DiagnosticsTable | None = None) -> list[Remark]:
+    """Everything that speaks against the run, the most serious first; empty if nothing does.
+
+    `chains` is the answer of `chain_table`.
+    """
+    found = [_interrupted(post), _samples(post)]
+    trace = read_trace(post)
+    if trace is not None:
+        found += [_falling(trace), _dropped(trace)]
+    found += [_chains(chains), _calibration(post), _held_out(post)]
+    return sorted((r for r in found if r is not None), key=lambda r: not r.serious)
+
+
+def _interrupted(post: Posterior) -> Remark | None:
+    if not post.provenance.get("interrupted"):
+        return None
+    return Remark(
+        False, "The run was interrupted before its end.", "What is shown is what it had found until then."
+    )
+
+
+def _samples(post: Posterior) -> Remark | None:
+    samples = post.provenance.get("samples")
+    if samples is None or samples >= FEW_SAMPLES:
+        return None
+    what = "One sample was" if samples == 1 else f"Only {samples:,} samples were"
+    return Remark(
+        samples < FEW_SAMPLES // 5,
+        f"{what} taken after the warm-up.",
+        "Means are rough, and intervals tell little about how sure they are: fit for more sweeps.",
+    )
+
+
+def _falling(trace: Trace) -> Remark | None:
+    """Whether the held-out log loss was still getting better when the run ended."""
+    if "log_loss" not in trace.values:
+        return None
+    loss = trace.sampling("log_loss")[:1]
+    loss = loss[np.isfinite(loss)]
+    if len(loss) < 6:
+        return None
+    gain = 1.0 - float(loss[-1] / loss[-max(2, len(loss) // 3)])
+    if gain <= STILL_FALLING:
+        return None
+    return Remark(
+        True,
+        f"The held-out log loss was still falling: by {gain:.1%} over the last third of the samples.",
+        "The chains had not settled; a longer run will find something else, and better.",
+    )
+
+
+def _dropped(trace: Trace) -> Remark | None:
+    if "dropped" not in trace.values:
+        return None
+    dropped = trace.sampling("dropped")
+    mean = float(np.nanmean(dropped)) if np.isfinite(dropped).any() else 0.0
+    if mean <= MUCH_DROPPED:
+        return None
+    return Remark(
+        True,
+        f"{mean:.1%} of all membership was dropped in an average sweep.",
+        "Nodes have more communities than they have slots: fit again with a larger number of slots.",
+    )
+
+
+def chain_table(post: Posterior) -> DiagnosticsTable | None:
+    """R-hat and effective sample sizes; None if there are too few draws, or ArviZ is not installed."""
+    try:
+        table = post.diagnostics()
+    except InputError:
+        return None
+    return table if len(table) else None
+
+
+def _chains(table: DiagnosticsTable | None) -> Remark | None:
+    """What the comparison of chains says, in its own words: one sentence, then what follows from it."""
+    if table is None or table.converged:
+        return None
+    known = table.rhat[~np.isnan(table.rhat)]
+    disagree = len(known) > 0 and float(np.mean(known > R_HAT)) > MAY_MISS
+    headline, *rest = _SENTENCE_ENDS.split(table.verdict, maxsplit=1)
+    return Remark(disagree, headline, " ".join(rest))
+
+
+def _calibration(post: Posterior) -> Remark | None:
+    if not scored(post):
+        return None
+    table = post.calibration()
+    missed = int((~table.covered).sum())
+    if missed <= max(1, len(table) // 10):
+        return None
+    return Remark(
+        False,
+        f"Predicted link probabilities are off in {missed} of {len(table)} ranges.",
+        "Rankings may still be good; see the calibration plot before using the probabilities themselves.",
+    )
+
+
+def scored(post: Posterior) -> bool:
+    """Whether both links and non-links were held out, so that predictions can be checked."""
+    held_out = post.held_out
+    return held_out is not None and 0 < int(held_out.links.sum()) < len(held_out.links)
+
+
+def _held_out(post: Posterior) -> Remark | None:
+    if post.held_out is not None:
+        return None
+    return Remark(
+        False,
+        "Nothing was held out, so predictions are not scored.",
+        "Fit with held_out=0.05 (--held-out 0.05) to see how good they are.",
+    )

@@ -1,0 +1,61 @@
+"""Static plots: figures with what they promise in them."""
+
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from blockmix.errors import InputError
+from blockmix.report import plots
+
+pytest.importorskip("matplotlib", reason="matplotlib is not installed")
+
+
+def texts(figure):
+    return {text.get_text() for axes in figure.axes for text in axes.texts}
+
+
+def test_traces_have_a_plot_for_each_quantity_and_a_line_for_each_chain(small):
+    figure = plots.plot_traces(small)
+    lines = {axes.get_title(loc="left"): len(axes.lines) for axes in figure.axes}
+    assert lines == {"Held-out log loss": 1, "Held-out AUC": 1, "Background": 2, "Dropped mass": 2}
+
+
+def test_a_result_without_a_trace_says_so(small):
+    with pytest.raises(InputError, match="no trace"):
+        plots.plot_traces(replace(small, trace={}))
+
+
+def test_calibration_shows_every_bin(small):
+    figure = plots.plot_calibration(small, bins=8)
+    _, dots = figure.axes[0].lines
+    assert len(dots.get_xdata()) == len(small.calibration(8))
+    assert np.array_equal(dots.get_xdata(), small.calibration(8).predicted)
+
+
+def test_memberships_show_bridges_first_and_any_node_asked_for(small):
+    names = [t.get_text() for t in plots.plot_memberships(small).axes[0].get_yticklabels()]
+    assert len(names) == 15
+    figure = plots.plot_memberships(small, ["node 20", "node 19"])
+    assert [t.get_text() for t in figure.axes[0].get_yticklabels()] == ["node 20", "node 19"]
+    assert sum(bar.get_width() for bar in figure.axes[0].patches) == pytest.approx(0.97 + 0.98, abs=1e-5)
+    with pytest.raises(InputError, match="no node is labelled"):
+        plots.plot_memberships(small, ["nobody"])
+
+
+def test_the_network_has_every_node_and_link(small):
+    lines, pies = plots.plot_network(small).axes[0].collections
+    assert len(lines.get_paths()) == small.graph.n_edges
+    # Every eighth node is a pie of two wedges.
+    assert len(pies.get_paths()) == 120 + 15
+
+
+def test_labels_are_no_mathematics(small, tmp_path):
+    plots.plot_memberships(small, ["$\\frac{1}{2}$ ]]> \x07"]).savefig(tmp_path / "a.png")
+
+
+def test_without_matplotlib_the_remedy_is_named(small, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    with pytest.raises(InputError, match=r"blockmix\[plot\]"):
+        plots.plot_traces(small)

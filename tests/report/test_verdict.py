@@ -1,0 +1,99 @@
+"""What speaks against a run is said in words, and nothing is said against a good one."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from blockmix.posterior.diagnostics import DiagnosticsTable
+from blockmix.report.verdict import chain_table, remarks
+
+from .conftest import made_trace
+
+
+def said(post):
+    return " ".join(f"{r.headline} {r.advice}" for r in remarks(post))
+
+
+@pytest.fixture
+def good(make_posterior):
+    """A run nothing speaks against: its predictions are as frequent as they say."""
+    post = make_posterior()
+    rng = np.random.default_rng(2)
+    probability = rng.uniform(0.02, 0.98, 4_000)
+    links = rng.random(4_000) < probability
+    pairs = np.column_stack([np.zeros(4_000, dtype=np.int64), 1 + np.arange(4_000) % 50])
+    held_out = replace(post.held_out, pairs=pairs, links=links, probability=probability, density=links.mean())
+    return replace(post, held_out=held_out)
+
+
+def test_nothing_is_said_against_a_good_run(good):
+    assert remarks(good) == []
+
+
+def test_few_samples_are_said(good):
+    post = replace(good, provenance=good.provenance | {"samples": 30})
+    assert "Only 30 samples" in said(post)
+
+
+def test_an_interrupted_run_is_said(good):
+    assert "interrupted" in said(replace(good, provenance=good.provenance | {"interrupted": True}))
+
+
+def test_a_score_that_still_falls_is_serious(good):
+    post = replace(good, trace=made_trace(loss=np.linspace(0.3, 0.1, 60)))
+    (remark,) = remarks(post)
+    assert remark.serious
+    assert "still falling" in remark.headline
+
+
+def test_a_score_that_fell_in_warm_up_only_is_no_concern(good):
+    loss = np.concatenate([np.linspace(0.9, 0.1, 20), np.full(40, 0.1)])
+    assert remarks(replace(good, trace=made_trace(loss=loss))) == []
+
+
+def test_dropped_mass_is_said(good):
+    assert "2.0% of all membership was dropped" in said(replace(good, trace=made_trace(dropped=0.02)))
+
+
+def test_predictions_that_are_off_are_said(good):
+    held_out = replace(good.held_out, links=~good.held_out.links)
+    assert "off in" in said(replace(good, held_out=held_out))
+
+
+def test_nothing_held_out_is_said(good):
+    assert "Nothing was held out" in said(replace(good, held_out=None))
+
+
+def chains(rhat, ess, count=4):
+    size = len(rhat)
+    numbers = [np.full(size, 0.1)] * 3 + [np.array(rhat), np.array(ess), np.array(ess)]
+    return DiagnosticsTable(["x"] * size, ["strength"] * size, *numbers, chains=count, draws=100)
+
+
+def test_chains_that_disagree_are_serious(good):
+    (remark,) = remarks(good, chains([1.4, 1.3], [900.0, 800.0]))
+    assert remark.serious
+    assert remark.headline.startswith("The 4 chains do not agree: R-hat is above 1.05")
+    assert remark.headline.endswith(".")
+    assert remark.advice.startswith("Run longer")
+
+
+def test_few_effective_samples_are_said_but_not_serious(good):
+    (remark,) = remarks(good, chains([1.01], [12.0]))
+    assert not remark.serious
+    assert "Few effective samples" in remark.advice
+
+
+def test_a_lone_chain_is_said(good):
+    (remark,) = remarks(good, chains([np.nan], [900.0], count=1))
+    assert not remark.serious
+    assert remark.headline.startswith("One chain")
+
+
+def test_chains_that_agree_are_no_concern(good):
+    assert remarks(good, chains([1.001], [900.0])) == []
+
+
+def test_a_result_without_draws_has_no_table_of_chains(good):
+    assert chain_table(good) is None
