@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from blockmix.graph.split import HeldOut, hold_out
     from blockmix.inference.fit import fit
     from blockmix.inference.progress import Report
+    from blockmix.inference.resume import resume
+    from blockmix.inference.select import select_communities
     from blockmix.model.hyper import Model
     from blockmix.posterior.posterior import Posterior
     from blockmix.posterior.storage import load
@@ -47,6 +49,8 @@ _WHERE = {
     "load_truth": "graph.datasets",
     "planted": "graph.planted",
     "read_graph": "graph.read",
+    "resume": "inference.resume",
+    "select_communities": "inference.select",
     "simulate": "graph.generate",
 }
 
@@ -68,6 +72,8 @@ __all__ = [
     "load_truth",
     "planted",
     "read_graph",
+    "resume",
+    "select_communities",
     "simulate",
 ]
 

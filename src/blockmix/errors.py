@@ -6,7 +6,9 @@ status 2; a program can catch it, or catch `ValueError`, which it also is.
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 _SHOWN_TEXT = 60
 
@@ -53,6 +55,14 @@ class GraphFormatError(InputError):
         found = f" (found: {self.text})" if self.text else ""
         remedy = f" {self.remedy}" if self.remedy else ""
         return f"{place}: {self.problem}{found}.{remedy}"
+
+
+def optional(module: str, what: str, remedy: str) -> Any:
+    """A library that is not needed to use blockmix, imported when `what` asks for it."""
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as error:
+        raise InputError(f"{what} needs {error.name}, which is not installed: {remedy}") from None
 
 
 def readable(text: bytes | str) -> str:

@@ -26,7 +26,7 @@ from blockmix.errors import InputError
 from blockmix.evaluate.pairs import Floats, checked_pairs
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class CalibrationTable:
     """Predicted against observed link frequency, bin by bin, both as frequencies in the whole network.
 
@@ -54,6 +54,16 @@ class CalibrationTable:
         """Whether `predicted` lies in the interval; True for a bin without pairs, which says nothing."""
         inside = (self.predicted >= self.lower) & (self.predicted <= self.upper)
         return np.asarray(inside | np.isnan(self.predicted))
+
+    def __repr__(self) -> str:
+        lines = [f"   pairs  predicted   observed  ({self.confidence:.0%} interval)"]
+        for i in range(len(self)):
+            mark = "" if self.covered[i] else "  outside"
+            lines.append(
+                f"{self.n_links[i] + self.n_non_links[i]:8,}  {self.predicted[i]:9.5f}  {self.observed[i]:9.5f}"
+                f"  ({self.lower[i]:.5f} to {self.upper[i]:.5f}){mark}"
+            )
+        return "\n".join(lines)
 
 
 def calibration(

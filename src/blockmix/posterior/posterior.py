@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,10 @@ from blockmix.graph.graph import Graph
 from blockmix.graph.labels import Label
 from blockmix.graph.query import checked_pairs
 from blockmix.posterior.draws import Draw
-from blockmix.posterior.tables import MembershipTable, StrengthTable, beta_interval
+from blockmix.posterior.tables import MembershipTable, StrengthTable, beta_above, beta_interval
+
+if TYPE_CHECKING:
+    from blockmix.posterior.diagnostics import DiagnosticsTable
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +45,8 @@ class Posterior:
     """What the samples say, summarised. Communities are numbered by expected size, 0 the largest.
 
     `offsets`, `community`, `mean`, `sd` are the memberships in compressed rows, largest first; `draws` are
-    whole draws of each chain, kept for predictions; `trace` follows scores and scalars over the run.
+    whole draws of each chain, kept for predictions; `trace` follows scores and scalars over the run. Of the general
+    model `blocks_mean` and `blocks_sd` are the K x K strengths; the strengths are then their diagonal.
     """
 
     graph: Graph
@@ -60,6 +64,8 @@ class Posterior:
     trace: dict[str, NDArray[Any]]
     held_out: HeldOutPairs | None
     provenance: dict[str, Any]
+    blocks_mean: NDArray[np.float64] | None = None
+    blocks_sd: NDArray[np.float64] | None = None
 
     @property
     def n_communities(self) -> int:
@@ -85,8 +91,9 @@ class Posterior:
     def communities(self, threshold: float = 0.1, *, min_size: int = 2) -> dict[int, list[Label]]:
         """Overlapping communities in your own labels: number -> members, strongest member first.
 
-        A node belongs to every community in which its mean membership reaches `threshold`. Communities with
-        fewer than `min_size` members are left out.
+        A node belongs to every community in which its membership is more likely than not at least `threshold`, and
+        to the one it is in most if its mean membership there reaches `threshold`. Communities with fewer than
+        `min_size` members are left out.
         """
         labels = self.graph.labels
         return {
@@ -99,6 +106,9 @@ class Posterior:
         _check_share("threshold", threshold)
         nodes = np.repeat(np.arange(self.graph.n_nodes), np.diff(self.offsets))
         keep = self.mean >= threshold
+        largest = np.zeros(len(keep), dtype=bool)
+        largest[self.offsets[:-1][np.diff(self.offsets) > 0]] = True
+        keep &= largest | (beta_above(self.mean, self.sd, threshold) >= 0.5)
         nodes, community, mean = nodes[keep], self.community[keep], self.mean[keep]
         order = np.lexsort((nodes, -mean, community))
         numbers, begins = np.unique(community[order], return_index=True)
@@ -119,7 +129,8 @@ class Posterior:
         for chain, numbers in zip(self.draws, self.numbers, strict=True):
             values = np.empty((len(chain), self.n_communities), dtype=np.float32)
             for i, draw in enumerate(chain):
-                values[i, numbers] = draw.strengths[:-1]
+                two = draw.strengths.ndim == 2
+                values[i, numbers] = np.diag(draw.strengths) if two else draw.strengths[:-1]
             found.append(values)
         return found
 
@@ -169,6 +180,68 @@ class Posterior:
                 "nothing was held out in this run; fit with held_out=0.05 to see the calibration"
             )
         return calibration(self.held_out.probability, self.held_out.links, self.held_out.density, bins)
+
+    def diagnostics(self) -> DiagnosticsTable:
+        """Whether the chains agree: R-hat, effective sample size and Monte Carlo error, with a `verdict` in words.
+
+        Of scalars, of the strengths of the largest communities and of the memberships of some nodes, matched
+        between chains. Needs the extra `arviz`.
+        """
+        from blockmix.posterior.diagnostics import diagnostics
+
+        return diagnostics(self)
+
+    def to_pandas(self, *, threshold: float = 0.0, level: float = 0.9) -> Any:
+        """The table of `memberships` as a pandas data frame."""
+        from blockmix.posterior.frames import to_pandas
+
+        return to_pandas(self, threshold=threshold, level=level)
+
+    def to_polars(self, *, threshold: float = 0.0, level: float = 0.9) -> Any:
+        """The table of `memberships` as a polars data frame."""
+        from blockmix.posterior.frames import to_polars
+
+        return to_polars(self, threshold=threshold, level=level)
+
+    def to_networkx(self) -> Any:
+        """The network as a networkx graph whose nodes know their memberships.
+
+        Node attributes: `community` and `membership`, the largest one; `memberships` and `memberships_sd`, all of
+        them by community.
+        """
+        from blockmix.posterior.networks import to_networkx
+
+        return to_networkx(self)
+
+    def to_cdlib(self, *, threshold: float = 0.1) -> Any:
+        """The overlapping communities as a cdlib `NodeClustering`, with all its scores and comparisons."""
+        from blockmix.posterior.networks import to_cdlib
+
+        return to_cdlib(self, threshold=threshold)
+
+    def to_arviz(self, *, nodes: Sequence[Label] = ()) -> Any:
+        """The draws kept as an ArviZ `DataTree`: strengths, background, and the memberships of `nodes`."""
+        from blockmix.posterior.arviz import to_arviz
+
+        return to_arviz(self, nodes=nodes)
+
+    def write_graphml(self, path: str | Path) -> None:
+        """Write the network with its memberships as GraphML, for Gephi, Cytoscape, yEd and others."""
+        from blockmix.posterior.networks import write_graphml
+
+        write_graphml(self, path)
+
+    def write_parquet(self, path: str | Path, *, threshold: float = 0.0, level: float = 0.9) -> None:
+        """Write the table of `memberships` as a Parquet file."""
+        from blockmix.posterior.frames import write_parquet
+
+        write_parquet(self, path, threshold=threshold, level=level)
+
+    def report(self, path: str | Path, **options: Any) -> Path:
+        """Write one HTML file to look at and to show: network, communities, diagnostics. See `blockmix.report`."""
+        from blockmix.report.write import write_report
+
+        return write_report(self, path, **options)
 
     def save(self, path: str | Path) -> None:
         """Write everything to a folder, in arrays that can be memory-mapped and a manifest."""

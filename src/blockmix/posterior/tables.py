@@ -116,10 +116,7 @@ def beta_interval(
     """
     from scipy.special import betaincinv
 
-    m = np.clip(np.asarray(mean, dtype=np.float64), 1e-9, 1 - 1e-9)
-    variance = np.clip(np.asarray(sd, dtype=np.float64) ** 2, 1e-12, m * (1 - m) * (1 - 1e-6))
-    size = m * (1 - m) / variance - 1.0
-    a, b = m * size, (1 - m) * size
+    a, b = _beta_shapes(mean, sd)
     # A density that piles up at both ends keeps the heavier one.
     from_zero = (a < 1.0) & (a <= b)
     to_one = (b < 1.0) & ~from_zero
@@ -127,3 +124,23 @@ def beta_interval(
     # not below + level: that rounds to more than 1
     above = np.where(from_zero, level, np.where(to_one, 1.0, (1.0 + level) / 2.0))
     return betaincinv(a, b, below), betaincinv(a, b, above)
+
+
+def beta_above(mean: NDArray[Any], sd: NDArray[Any], least: float) -> NDArray[np.float64]:
+    """Probability of at least this much under the Beta law with this mean and standard deviation.
+
+    >>> beta_above(np.array([0.5, 0.12, 0.12]), np.array([0.1, 0.03, 0.2]), 0.1).round(2).tolist()
+    [1.0, 0.73, 0.3]
+    """
+    from scipy.special import betainc
+
+    a, b = _beta_shapes(mean, sd)
+    return np.asarray(1.0 - betainc(a, b, least), dtype=np.float64)
+
+
+def _beta_shapes(mean: NDArray[Any], sd: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The two parameters of the Beta law with this mean and standard deviation."""
+    m = np.clip(np.asarray(mean, dtype=np.float64), 1e-9, 1 - 1e-9)
+    variance = np.clip(np.asarray(sd, dtype=np.float64) ** 2, 1e-12, m * (1 - m) * (1 - 1e-6))
+    size = m * (1 - m) / variance - 1.0
+    return m * size, (1 - m) * size
