@@ -1,0 +1,83 @@
+"""What a figure is: trials, a drawing, and claims that can be checked against what came out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blockmix.experiments.trial import Outcome, Trial
+
+
+class Claim(NamedTuple):
+    """A claim of the paper's text, what the paper reports, what was measured here, and whether it holds."""
+
+    claim: str
+    paper: str
+    measured: str
+    holds: str
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One figure of the paper. `trials(quick)` lists what to run."""
+
+    name: str
+    title: str
+    trials: Callable[[bool], list[Trial]]
+    draw: Callable[[Sequence[Outcome]], Any]
+    claims: Callable[[Sequence[Outcome]], list[Claim]]
+
+
+class Curve(NamedTuple):
+    """A score over time: mean over seeds and the least and largest, at common times."""
+
+    time: NDArray[np.float64]
+    mean: NDArray[np.float64]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+
+
+def verdict(holds: bool | None) -> str:
+    """In a word; None is what cannot be said from these runs."""
+    return {True: "holds", False: "does not hold", None: "undecided"}[holds]
+
+
+def select(outcomes: Iterable[Outcome], **wanted: Any) -> list[Outcome]:
+    """The outcomes whose trials have these values."""
+    return [o for o in outcomes if all(getattr(o.trial, name) == value for name, value in wanted.items())]
+
+
+def values(outcomes: Iterable[Outcome], name: str) -> NDArray[np.float64]:
+    """One figure of several outcomes."""
+    return np.array([outcome.figures[name] for outcome in outcomes], dtype=np.float64)
+
+
+def mean_of(outcomes: Iterable[Outcome], name: str) -> float:
+    """Its mean over seeds; NaN where nothing was run."""
+    found = values(outcomes, name)
+    return float(found.mean()) if len(found) else float("nan")
+
+
+def unique(outcomes: Iterable[Outcome], name: str) -> list[Any]:
+    """The different values of a field of the trials, in order of appearance."""
+    return list(dict.fromkeys(getattr(outcome.trial, name) for outcome in outcomes))
+
+
+def curve(outcomes: Sequence[Outcome], score: str, points: int = 60) -> Curve:
+    """The score over time, over seeds, from the moment all of them have one."""
+    begin = max(outcome.trace["seconds"][0] for outcome in outcomes)
+    end = min(outcome.trace["seconds"][-1] for outcome in outcomes)
+    time = np.geomspace(max(begin, 1e-3), max(end, begin, 2e-3), points)
+    rows = np.array([np.interp(time, o.trace["seconds"], o.trace[score]) for o in outcomes])
+    return Curve(time, rows.mean(axis=0), rows.min(axis=0), rows.max(axis=0))
+
+
+def seconds_to(outcomes: Sequence[Outcome], score: str, level: float) -> float:
+    """When the mean curve first falls to a level; infinite where it never does."""
+    found = curve(outcomes, score)
+    below = np.flatnonzero(found.mean <= level)
+    return float(found.time[below[0]]) if len(below) else float("inf")

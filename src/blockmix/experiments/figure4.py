@@ -1,0 +1,89 @@
+"""Figure 4: perplexity over time on US-AIR, RELATIVITY and NETSCIENCE."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from blockmix.experiments.drawing import over_time, panels
+from blockmix.experiments.figure import Claim, Figure, curve, mean_of, select, verdict
+from blockmix.experiments.methods import NETWORKS, SCIR, SGMC, SGMC_M, SGMC_PRINTED, SVI
+from blockmix.experiments.trial import Outcome, Trial
+
+PANELS = {
+    "US-AIR, K = 50": ("US-AIR", 50),
+    "RELATIVITY, K = 50": ("RELATIVITY", 50),
+    "US-AIR, K = 300": ("US-AIR", 300),
+    "NETSCIENCE, K = 100": ("NETSCIENCE", 100),
+}
+METHODS = (SGMC, SGMC_PRINTED, SGMC_M, SVI, SCIR)
+# The early stage of a run: this share of its time.
+EARLY = 0.1
+
+
+def trials(quick: bool) -> list[Trial]:
+    """svi in all four, which the paper leaves out of the last two."""
+    return [
+        Trial(
+            "figure4", panel, NETWORKS[network], k, m.name, m.sampler, seed, seconds=15.0 if quick else 60.0,
+            options=m.options,
+        )
+        for panel, (network, k) in PANELS.items() for m in METHODS for seed in range(1, 3 if quick else 4)
+    ]  # fmt: skip
+
+
+def draw(outcomes: Sequence[Outcome]) -> Any:
+    """Perplexity above, AUC and network-weighted log loss below."""
+    figure, axes = panels(len(PANELS), 3)
+    for row, score in enumerate(("perplexity", "auc", "log_loss")):
+        for column, panel in enumerate(PANELS):
+            over_time(axes[row, column], select(outcomes, panel=panel), score, panel)
+            if score != "auc":
+                axes[row, column].set_yscale("log")
+    return figure
+
+
+def claims(outcomes: Sequence[Outcome]) -> list[Claim]:
+    """What the text says of Figure 4."""
+    early = {(p, m.name): _early(select(outcomes, panel=p, method=m.name)) for p in PANELS for m in METHODS}
+    last = {
+        (p, m.name): mean_of(select(outcomes, panel=p, method=m.name), "perplexity")
+        for p in PANELS
+        for m in METHODS
+    }
+
+    def said(table: dict[tuple[str, str], float], panel: str) -> str:
+        return f"{panel}: " + ", ".join(f"{m.name} {table[panel, m.name]:.2f}" for m in METHODS)
+
+    first_two = list(PANELS)[:2]
+    return [
+        Claim(
+            "early on sgmc-m is ahead of the others", "lowest at first",
+            f"perplexity after {EARLY:.0%} of the time. " + "; ".join(said(early, p) for p in PANELS),
+            verdict(all(early[p, "sgmc-m"] <= min(early[p, m] for m in ("sgmc", "svi")) for p in PANELS)),
+        ),
+        Claim(
+            "in the end sgmc is below sgmc-m", "lower in the end",
+            "last perplexity. " + "; ".join(said(last, p) for p in PANELS),
+            verdict(all(last[p, "sgmc"] <= last[p, "sgmc-m"] for p in PANELS)),
+        ),
+        Claim(
+            "US-AIR and RELATIVITY, K = 50: sgmc and sgmc-m end much lower than svi", "far below",
+            "last perplexity. " + "; ".join(said(last, p) for p in first_two),
+            verdict(all(max(last[p, "sgmc"], last[p, "sgmc-m"]) < 0.9 * last[p, "svi"] for p in first_two)),
+        ),
+        Claim(
+            "at every iteration sgmc is faster and more accurate than svi (abstract)", "strictly dominates",
+            "early and last as above",
+            verdict(all(t[p, "sgmc"] <= t[p, "svi"] for t in (early, last) for p in PANELS)),
+        ),
+    ]  # fmt: skip
+
+
+def _early(outcomes: Sequence[Outcome]) -> float:
+    found = curve(outcomes, "perplexity")
+    limit = EARLY * outcomes[0].trial.seconds
+    return float(found.mean[max(int((found.time <= limit).sum()) - 1, 0)])
+
+
+FIGURE = Figure("figure4", "Figure 4: perplexity over time", trials, draw, claims)

@@ -1,0 +1,79 @@
+"""Figure 6: effect of the step size on US-AIR and of the size of mini-batches on Synthetic and US-AIR."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from blockmix.experiments.drawing import over_time, panels
+from blockmix.experiments.figure import Claim, Figure, mean_of, select, verdict
+from blockmix.experiments.methods import NETWORKS, SGMC, SGMC_PRINTED
+from blockmix.experiments.trial import Outcome, Trial
+
+STEPS = (0.1, 0.03, 0.01, 0.003, 0.001)
+STRATA = (2, 5, 10, 20, 50)
+NODES = {"Synthetic": 75, "US-AIR": 712}
+COMMUNITIES = {"Synthetic": 10, "US-AIR": 50}
+FORMS = {"": SGMC, ", as printed": SGMC_PRINTED}
+
+
+def trials(quick: bool) -> list[Trial]:
+    """Step sizes and numbers of strata m (mini-batches of N/m non-links), fixed throughout a run."""
+    seconds, seeds = (5.0, range(1, 3)) if quick else (20.0, range(1, 5))
+    steps = [
+        Trial(
+            "figure6", f"step{form}", NETWORKS["US-AIR"], 50, f"step {step:g}", "sgmc", seed, seconds, x=step,
+            options=method.options | {"schedule": "constant", "step": step, "strength_step": step},
+        )
+        for form, method in FORMS.items() for step in STEPS for seed in seeds
+    ]  # fmt: skip
+    batches = [
+        Trial(
+            "figure6", f"{panel}{form}", NETWORKS[panel], COMMUNITIES[panel], f"m = {m}", "sgmc", seed, seconds, x=m,
+            options=method.options | {"batch_non_links": max(1, round(NODES[panel] / m))},
+        )
+        for panel in NODES for form, method in FORMS.items() for m in STRATA for seed in seeds
+    ]  # fmt: skip
+    return steps + batches
+
+
+def draw(outcomes: Sequence[Outcome]) -> Any:
+    """Perplexity over time; the corrected form above, the printed one below."""
+    figure, axes = panels(3, 2)
+    for row, form in enumerate(FORMS):
+        over_time(
+            axes[row, 0], select(outcomes, panel=f"step{form}"), "perplexity", f"US-AIR, step size{form}"
+        )
+        for column, panel in enumerate(NODES, start=1):
+            own = select(outcomes, panel=f"{panel}{form}")
+            over_time(axes[row, column], own, "perplexity", f"{panel}, mini-batch{form}")
+    return figure
+
+
+def claims(outcomes: Sequence[Outcome]) -> list[Claim]:
+    """What the text says of Figure 6."""
+    found = []
+    for form in FORMS:
+        name = f"sgmc{form}"
+        by_step = {s: mean_of(select(outcomes, panel=f"step{form}", x=s), "perplexity") for s in STEPS}
+        best = min(by_step, key=lambda step: by_step[step])
+        found.append(
+            Claim(
+                f"{name}: on US-AIR a constant step of 0.01 is best, larger ones are biased, smaller ones slow", "0.01",
+                ", ".join(f"{step:g}: {value:.3f}" for step, value in by_step.items()),
+                verdict(best == 0.01),
+            )
+        )  # fmt: skip
+        for panel, paper in (("Synthetic", 5), ("US-AIR", 20)):
+            by_m = {m: mean_of(select(outcomes, panel=f"{panel}{form}", x=m), "perplexity") for m in STRATA}
+            best_m = min(by_m, key=lambda m: by_m[m])
+            found.append(
+                Claim(
+                    f"{name}: on {panel} m = {paper} is best", f"m = {paper}",
+                    ", ".join(f"m = {m}: {value:.3f}" for m, value in by_m.items()), verdict(best_m == paper),
+                )
+            )  # fmt: skip
+    return found
+
+
+FIGURE = Figure("figure6", "Figure 6: step size and mini-batch size", trials, draw, claims)

@@ -1,0 +1,138 @@
+"""`reproduce`: run the trials that are not done yet, then draw, tabulate and judge."""
+
+from __future__ import annotations
+
+import csv
+import datetime
+import multiprocessing
+import os
+import platform
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from pathlib import Path
+from typing import Any
+
+from blockmix._version import __version__
+from blockmix.errors import InputError
+from blockmix.experiments.figure import Claim, Figure
+from blockmix.experiments.trial import Outcome, Trial, run_trial
+
+Say = Callable[[str], Any]
+
+
+def reproduce(figures: Sequence[Figure], folder: Path, *, quick: bool, jobs: int, say: Say) -> Path:
+    """Run all figures into a folder; what an earlier, interrupted call has done is not done again.
+
+    Each figure gets a CSV of every trial, a PNG and its claims; claims.md has those of all figures done so far.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    for figure in figures:
+        say(f"{figure.name}: {figure.title}")
+        outcomes = _outcomes(figure, folder / figure.name / "trials", quick, jobs, say)
+        _write_csv(outcomes, folder / f"{figure.name}.csv")
+        figure.draw(outcomes).savefig(folder / f"{figure.name}.png")
+        _write(folder / figure.name / "claims.md", _claims_table(figure, outcomes, quick))
+    parts = [path.read_text("utf-8") for path in sorted(folder.glob("figure*/claims.md"))]
+    _write(folder / "claims.md", _HEAD.format(machine=_machine()) + "\n".join(parts))
+    return folder / "claims.md"
+
+
+_HEAD = """# What the paper claims, and what was measured
+
+Every claim of the text of Li, Ahn and Welling (2016) about an experiment, run again with blockmix. Both forms of their
+sampler are here: `sgmc` has the preconditioner that their printed update leaves out, `sgmc as printed` has not
+(docs/method.md, E2). {machine}
+
+"""
+
+
+def _machine() -> str:
+    day = datetime.datetime.now(datetime.UTC).date().isoformat()
+    kind = f"{platform.machine()}, {os.cpu_count()} processors, one thread a trial"
+    return f"Run on {day} with blockmix {__version__}: {kind}."
+
+
+def _outcomes(figure: Figure, place: Path, quick: bool, jobs: int, say: Say) -> list[Outcome]:
+    """Every outcome of a figure, in the order of its trials."""
+    place.mkdir(parents=True, exist_ok=True)
+    trials = figure.trials(quick)
+    _need_networks(figure, trials)
+    found = {trial.name: _load(place / f"{trial.name}.json", trial) for trial in trials}
+    left = [trial for trial in trials if found[trial.name] is None]
+    if len(left) < len(trials):
+        say(f"  {len(trials) - len(left)} of {len(trials)} trials are there already")
+    for done, outcome in enumerate(_run(left, jobs), start=1):
+        _write(place / f"{outcome.trial.name}.json", outcome.to_json())
+        found[outcome.trial.name] = outcome
+        scores = outcome.figures
+        say(
+            f"  {done}/{len(left)}  {outcome.trial.panel}, {outcome.trial.method}, K={outcome.trial.communities}, "
+            f"seed {outcome.trial.seed}: perplexity {scores['perplexity']:.3f}, AUC {scores['auc']:.3f}"
+        )
+    return [outcome for trial in trials if (outcome := found[trial.name]) is not None]
+
+
+def _run(trials: list[Trial], jobs: int) -> Any:
+    """Outcomes as they come. A process for each job, kept for all its trials: kernels are loaded once."""
+    if not trials:
+        return
+    if jobs == 1:
+        yield from map(run_trial, trials)
+        return
+    with ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn")) as pool:
+        waiting = [pool.submit(run_trial, trial) for trial in trials]
+        try:
+            for future in as_completed(waiting):
+                yield future.result()
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _need_networks(figure: Figure, trials: list[Trial]) -> None:
+    from blockmix.graph.datasets import load_dataset
+
+    for network in dict.fromkeys(trial.network for trial in trials):
+        try:
+            load_dataset(network)
+        except InputError as error:
+            raise InputError(f"{figure.name} needs the network {network}: {error}") from error
+
+
+def _load(path: Path, trial: Trial) -> Outcome | None:
+    """An outcome of an earlier call, if its file is whole and that of this trial."""
+    try:
+        outcome = Outcome.from_json(path.read_text("utf-8"))
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return outcome if outcome.trial == trial else None
+
+
+def _write_csv(outcomes: Sequence[Outcome], path: Path) -> None:
+    columns = ("panel", "network", "communities", "method", "sampler", "seed", "x")
+    names = list(dict.fromkeys(name for outcome in outcomes for name in outcome.figures))
+    partial = path.with_name(path.name + ".partial")
+    with partial.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow([*columns, *names])
+        for outcome in outcomes:
+            row = [getattr(outcome.trial, column) for column in columns]
+            writer.writerow([*row, *(f"{outcome.figures.get(name, float('nan')):.6g}" for name in names)])
+    os.replace(partial, path)
+
+
+def _claims_table(figure: Figure, outcomes: Sequence[Outcome], quick: bool) -> str:
+    kind = ", quick run" if quick else ""
+    lines = [f"## {figure.title}{kind}", "", "| claim | the paper | measured here | |", "|---|---|---|---|"]
+    for claim in figure.claims(outcomes):
+        lines.append("| " + " | ".join(_cell(part) for part in Claim(*claim)) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")
+
+
+def _write(path: Path, text: str) -> None:
+    partial = path.with_name(path.name + ".partial")
+    partial.write_text(text, "utf-8")
+    os.replace(partial, path)
