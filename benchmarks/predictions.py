@@ -26,13 +26,15 @@ CASES = [
 SHOWN = ("auc", "perplexity", "log_loss", "average_precision", "sweeps", "seconds")
 
 
-def run(name: str, communities: int, seed: int, args: argparse.Namespace) -> dict[str, float]:
+def fit_command(name: str, communities: int, seed: int, time_limit: float, threads: int) -> dict[str, float]:
+    """What `blockmix fit` reports of a run on a dataset, in a process of its own."""
     command = [
         sys.executable, "-m", "blockmix.cli", "fit", f"dataset:{name}", "-k", str(communities), "--seed", str(seed),
-        "--time-limit", str(args.time_limit), "--threads", str(args.threads), "--held-out", "0.05", "--json", "--quiet",
+        "--time-limit", str(time_limit), "--threads", str(threads), "--held-out", "0.05", "--json", "--quiet",
     ]  # fmt: skip
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    return json.loads(done.stdout.splitlines()[-1])
+    found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    return found
 
 
 def main() -> None:
@@ -49,7 +51,7 @@ def main() -> None:
         f"{'network':12} {'K':>5} {'AUC':>7} {'(goal)':>7} {'perpl.':>7} {'(goal)':>7} {'log loss':>10} {'sweeps':>7}"
     )
     for name, communities, least_auc, most_perplexity in CASES:
-        runs = [run(name, communities, seed, args) for seed in args.seeds]
+        runs = [fit_command(name, communities, seed, args.time_limit, args.threads) for seed in args.seeds]
         mean = {key: statistics.fmean(r[key] for r in runs) for key in SHOWN}
         print(
             f"{name:12} {communities:5d} {mean['auc']:7.4f} {least_auc:7.2f} {mean['perplexity']:7.3f} "

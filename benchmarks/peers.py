@@ -1,0 +1,197 @@
+"""blockmix beside what a user would pick instead: the same networks, the same machine, one run.
+
+    pip install cdlib networkit igraph infomap scikit-network
+    python benchmarks/peers.py [--networks football planted-5000] [--limit 600] [--json FILE] [--table FILE]
+
+Every method gets the network with 5% of its links held out, in a process of its own with a time limit. Its
+communities are compared with the true ones (ONMI, omega index, best-match F1; where truth covers a part of the
+network, on those nodes; repeated communities removed). Held-out pairs are ranked by the method's own link probabilities where it has
+them, otherwise by the density of the communities a pair shares, which is the same rule for all. A method that is
+not installed, fails, or does not finish is shown as such.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from peers_methods import METHODS
+
+import blockmix as bm
+from blockmix.evaluate import auc, best_match_f1, omega, onmi, restrict, unique_communities
+
+NETWORKS = (
+    "planted-1000", "planted-5000", "planted-20000", "planted-100000", "football", "polbooks",
+    "com-YouTube-top5000", "com-DBLP",
+)  # fmt: skip
+SCORES = ("onmi", "omega", "f1", "auc")
+HELD_OUT = 0.05
+# Omega looks at all pairs that share a community: beyond so many nodes in one community it is left out.
+LARGEST_FOR_OMEGA = 30_000
+
+
+def network(name: str, seed: int) -> tuple[bm.Graph, list[np.ndarray]]:
+    """A network and its true communities as node numbers."""
+    if name.startswith("planted-"):
+        nodes = int(name.split("-")[1])
+        made = bm.planted(nodes, nodes // 50 if nodes >= 5000 else 20, degree=20, seed=seed)
+        return made.graph, made.covers
+    graph = bm.load_dataset(name)
+    return graph, [graph.labels.indices(list(group)) for group in bm.load_truth(name)]
+
+
+def cover_probability(graph: bm.Graph, covers: list[np.ndarray], pairs: np.ndarray) -> np.ndarray:
+    """A pair's score under a cover: one less the product, over the communities it shares, of one less their density."""
+    nodes = np.concatenate(covers) if covers else np.zeros(0, dtype=np.int64)
+    groups = np.repeat(np.arange(len(covers)), [len(c) for c in covers])
+    order = np.argsort(nodes, kind="stable")
+    nodes, groups = nodes[order], groups[order]
+    first = np.searchsorted(nodes, np.arange(graph.n_nodes + 1))
+    member = [set(groups[first[a] : first[a + 1]].tolist()) for a in range(graph.n_nodes)]
+    inside = np.zeros(len(covers))
+    for a, b in graph.edges().tolist():
+        for k in member[a] & member[b]:
+            inside[k] += 1
+    size = np.array([len(c) for c in covers], dtype=np.float64)
+    density = np.minimum(inside / np.maximum(size * (size - 1) / 2, 1), 1 - 1e-9)
+    return np.array(
+        [1 - np.prod([1 - density[k] for k in member[a] & member[b]]) for a, b in pairs.tolist()], dtype=float
+    )
+
+
+def run_one(method: str, name: str, seed: int, out: str) -> None:
+    """In a process of its own: run, save communities and predictions, print time and memory."""
+    graph, _ = network(name, seed)
+    data = bm.hold_out(graph, HELD_OUT, seed=seed)
+    function, _ = METHODS[method]
+    # Libraries are imported and kernels loaded before the clock starts.
+    if method.startswith("blockmix"):
+        bm.fit(bm.planted(200, 4, seed=1).graph, sweeps=3, warm_up=1, progress=False)
+    else:
+        function(bm.hold_out(bm.planted(60, 3, degree=12, seed=1).graph, HELD_OUT, seed=1), 1)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    began = time.perf_counter()
+    covers, predict = function(data, seed)
+    seconds = time.perf_counter() - began
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    probability = (
+        cover_probability(data.training, covers, data.pairs) if predict is None else predict(data.pairs)
+    )
+    lengths = np.array([len(c) for c in covers], dtype=np.int64)
+    members = np.concatenate(covers) if covers else np.zeros(0, dtype=np.int64)
+    np.savez(out, lengths=lengths, members=members, probability=probability, links=data.links)
+    print(json.dumps({"seconds": seconds, "peak_mb": peak / 1024, "added_mb": (peak - before) / 1024}))
+
+
+def measure(
+    method: str, name: str, seed: int, limit: float, truth: list[np.ndarray], nodes: int
+) -> dict[str, Any]:
+    """The same from outside, with a limit, and the scores."""
+    with tempfile.TemporaryDirectory() as folder:
+        out = str(Path(folder, "found.npz"))
+        command = [sys.executable, __file__, "--one", method, name, str(seed), out]
+        environment = os.environ | {"PYTHONWARNINGS": "ignore", "OMP_NUM_THREADS": "2"}
+        try:
+            done = subprocess.run(
+                command, capture_output=True, text=True, timeout=limit, env=environment, check=False
+            )
+        except subprocess.TimeoutExpired:
+            return {"failed": f"not done in {limit:.0f} s"}
+        if done.returncode:
+            return {"failed": (done.stderr.strip().splitlines() or ["no message"])[-1][:120]}
+        row = dict(json.loads(done.stdout.strip().splitlines()[-1]))
+        found = np.load(out, allow_pickle=False)
+        covers = np.split(found["members"], np.cumsum(found["lengths"])[:-1]) if len(found["lengths"]) else []
+        return row | scores(covers, truth, nodes) | {"auc": auc(found["probability"], found["links"])}
+
+
+def scores(covers: list[np.ndarray], truth: list[np.ndarray], nodes: int) -> dict[str, float]:
+    """Communities of one node say nothing and are left out; comparison on the nodes that truth covers."""
+    covered = np.unique(np.concatenate(truth))
+    if len(covered) < nodes:
+        covers, truth = restrict(covers, covered), restrict(truth, covered)
+    covers = [c for c in unique_communities(covers) if len(c) > 1]
+    truth = unique_communities(truth)
+    small = not covers or max(len(c) for c in covers) <= LARGEST_FOR_OMEGA
+    return {
+        "communities": float(len(covers)),
+        "onmi": onmi(covers, truth, len(covered)),
+        "omega": omega(covers, truth, len(covered)) if small else float("nan"),
+        "f1": best_match_f1(covers, truth),
+    }
+
+
+def table(results: dict[str, dict[str, list[dict[str, Any]]]]) -> str:
+    """Markdown: a table a network, means over seeds, the best of each score in bold."""
+    lines = []
+    for name, rows in results.items():
+        lines += [f"### {name}", "", "| method | ONMI | omega | F1 | AUC | communities | seconds | peak MB |",
+                  "|---|---|---|---|---|---|---|---|"]  # fmt: skip
+        means = {m: mean_row(r) for m, r in rows.items()}
+        best = {
+            s: max((r[s] for r in means.values() if "failed" not in r and r[s] == r[s]), default=0)
+            for s in SCORES
+        }
+        for method, row in means.items():
+            if "failed" in row:
+                lines.append(f"| {method} | {row['failed']} | | | | | | |")
+                continue
+            cells = [f"**{row[s]:.3f}**" if row[s] >= best[s] - 5e-4 else f"{row[s]:.3f}" for s in SCORES]
+            rest = f"{row['communities']:.0f} | {row['seconds']:.1f} | {row['peak_mb']:.0f}"
+            lines.append(f"| {method} | {' | '.join(cells)} | {rest} |")
+        lines.append("")
+    return "\n".join(lines)
+
+
+def mean_row(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    failed = [row for row in rows if "failed" in row]
+    if failed:
+        return failed[0]
+    return {key: float(np.mean([row[key] for row in rows])) for key in rows[0]}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--networks", nargs="+", default=NETWORKS)
+    parser.add_argument("--methods", nargs="+", default=list(METHODS))
+    parser.add_argument("--seeds", type=int, default=1, help="how many networks or splits of each kind")
+    parser.add_argument("--limit", type=float, default=600.0, help="seconds for each method on each network")
+    parser.add_argument("--json", help="write all figures here; what is there already is not run again")
+    parser.add_argument("--table", help="write the table here, as Markdown")
+    parser.add_argument("--one", nargs=4, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.one:
+        method, name, seed, out = options.one
+        run_one(method, name, int(seed), out)
+        return
+    results: dict[str, dict[str, list[dict[str, Any]]]] = {}
+    if options.json and Path(options.json).exists():
+        results = json.loads(Path(options.json).read_text("utf-8"))
+    for name in options.networks:
+        for seed in range(1, options.seeds + 1):
+            graph, truth = network(name, seed)
+            for method in options.methods:
+                rows = results.setdefault(name, {}).setdefault(method, [])
+                if len(rows) >= seed:
+                    continue
+                rows.append(measure(method, name, seed, options.limit, truth, graph.n_nodes))
+                print(name, seed, method, json.dumps(rows[-1]), flush=True)
+                if options.json:
+                    Path(options.json).write_text(json.dumps(results, indent=1), "utf-8")
+    text = table({name: results[name] for name in options.networks})
+    print(text)
+    if options.table:
+        Path(options.table).write_text(text, "utf-8")
+
+
+if __name__ == "__main__":
+    main()
