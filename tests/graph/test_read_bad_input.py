@@ -263,3 +263,27 @@ def test_blocks_threads_and_compression_change_neither_result_nor_error(tmp_path
         if data and not data.startswith(b"\x1f\x8b"):
             path.write_bytes(gzip.compress(data))
             assert outcome(path, 2) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ('<?xml version="1.0"?>\n<graphml>\n<node id="a"/></graphml>\n', "GraphML"),
+        ("<gexf xmlns='x'>\n<graph>\n</graph></gexf>\n", "GEXF"),
+        ("graph [\n  node [ id 1 ]\n]\n", "GML"),
+        ("graph friends {\n a -- b\n}\n", "DOT"),
+        ("*Vertices 3\n1 a\n", "Pajek"),
+    ],
+)
+def test_files_of_other_formats_are_recognised(tmp_path, text, name):
+    path = tmp_path / "network"
+    path.write_text(text)
+    with pytest.raises(GraphFormatError, match=rf"network, line 1, column 1: .*{name}.*from_networkx"):
+        read_graph(path)
+
+
+@pytest.mark.parametrize("text", ["graph theory\ntheory graph2\n", "<b> c\nd e\n"])
+def test_labels_that_only_resemble_another_format_are_labels(tmp_path, text):
+    path = tmp_path / "network"
+    path.write_text(text)
+    assert read_graph(path).n_edges == 2

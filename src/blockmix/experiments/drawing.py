@@ -57,7 +57,8 @@ def against(
         at = sorted(unique(own, "x"))
         rows = [values(select(own, x=x), score) for x in at]
         mean = np.array([row.mean() for row in rows])
-        reach = [mean - [row.min() for row in rows], [row.max() for row in rows] - mean]
+        # of equal values the mean can round to just outside of them
+        reach = np.maximum([mean - [row.min() for row in rows], [row.max() for row in rows] - mean], 0.0)
         axes.errorbar(
             at, mean, yerr=reach, label=name, linewidth=1.4, capsize=2, markersize=5, **style(name, place)
         )
@@ -69,5 +70,6 @@ def against(
 
 def _finish(axes: Any) -> None:
     axes.grid(True, alpha=0.25, linewidth=0.5)
-    axes.legend(fontsize=7, frameon=False)
+    if axes.get_legend_handles_labels()[0]:
+        axes.legend(fontsize=7, frameon=False)
     axes.title.set_fontsize(10)

@@ -22,6 +22,12 @@ _NODES = re.compile(rb"\b(?:nodes|vertices)\s*[:=]?\s*(\d{1,18})\b", re.IGNORECA
 _EDGES = re.compile(rb"\b(?:edges|links)\s*[:=]?\s*(\d{1,18})\b", re.IGNORECASE)
 _NUMBER = re.compile(rb"[+-]?\.?\d")
 _INTEGER = re.compile(rb"\d{1,18}")
+# How files of other formats begin; read as links they would give a small and wrong network.
+_OTHER_FORMATS = (
+    (re.compile(rb"<(\?xml|graphml|gexf)\b", re.IGNORECASE), "XML, such as GraphML or GEXF"),
+    (re.compile(rb"(graph|digraph)\s*\[|(graph|digraph)\s+\w*\s*\{", re.IGNORECASE), "GML or DOT"),
+    (re.compile(rb"\*vertices\b", re.IGNORECASE), "Pajek"),
+)
 _COLUMN_NAMES = (
     {b"source", b"target"},
     {b"from", b"to"},
@@ -87,6 +93,7 @@ def _first_data_line(head: bytes) -> tuple[int, bytes, list[bytes]]:
 
 def _judge(path: Path, head: bytes, begin: int, line: bytes, comments: list[bytes]) -> Preamble:
     above = head.count(b"\n", 0, begin)
+    _refuse_other_formats(path, line, above + 1)
     after = begin + len(line)
     separator = _separator(line)
     tokens = _tokens(line, separator)
@@ -111,6 +118,20 @@ def _judge(path: Path, head: bytes, begin: int, line: bytes, comments: list[byte
     if len(tokens) == 2 and all(_INTEGER.fullmatch(t) for t in tokens):
         return replace(found, first_pair=(int(tokens[0]), int(tokens[1])))
     return found
+
+
+def _refuse_other_formats(path: Path, line: bytes, number: int) -> None:
+    text = line.strip()
+    for start, name in _OTHER_FORMATS:
+        if start.match(text):
+            raise GraphFormatError(
+                f"this is no list of links but looks like {name}",
+                path=path,
+                line=number,
+                column=1,
+                text=text,
+                remedy="Read it with networkx and use Graph.from_networkx, or export an edge list.",
+            )
 
 
 def _are_words(line: bytes, tokens: list[bytes]) -> bool:

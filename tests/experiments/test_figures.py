@@ -1,0 +1,84 @@
+"""Figures can be drawn and judged from outcomes, whatever the networks are called."""
+
+import numpy as np
+import pytest
+
+from blockmix.errors import InputError
+from blockmix.experiments import FIGURES, find_figure
+from blockmix.experiments.figure import curve, mean_of, seconds_to, select, unique, verdict
+from blockmix.experiments.trial import Outcome, Trial
+
+pytest.importorskip("matplotlib")
+
+
+def made_up(trial, rng):
+    """An outcome as a run would leave it, with scores that fall over time."""
+    seconds = np.linspace(0.1, trial.seconds, 12)
+    perplexity = 3 + rng.uniform(1, 2) * np.exp(-seconds)
+    trace = {"seconds": seconds.tolist(), "perplexity": perplexity.tolist(), "iterations": list(range(1, 13))}
+    trace |= {"auc": (0.9 - 0.1 * np.exp(-seconds)).tolist(), "log_loss": (0.01 * perplexity).tolist()}
+    figures = {
+        "perplexity": perplexity[-1],
+        "auc": 0.9,
+        "log_loss": 0.01,
+        "seconds_per_iteration": 1e-3 * trial.communities,
+    }
+    return Outcome(trial, trace, figures | {"memory_ratio": 1.0 / trial.communities, "iterations": 12.0})
+
+
+@pytest.mark.parametrize("name", FIGURES)
+@pytest.mark.parametrize("quick", [True, False])
+def test_every_figure_draws_and_judges(name, quick, tmp_path):
+    figure = find_figure(name)
+    trials = figure.trials(quick)
+    assert len({trial.name for trial in trials}) == len(trials)
+    assert len({trial.seed for trial in trials}) > (0 if quick else 2)
+    rng = np.random.default_rng(1)
+    outcomes = [made_up(trial, rng) for trial in trials]
+    figure.draw(outcomes).savefig(tmp_path / "figure.png", dpi=40)
+    claims = figure.claims(outcomes)
+    assert claims
+    for claim in claims:
+        assert claim.holds in ("holds", "does not hold", "undecided")
+        assert "nan" not in claim.measured
+
+
+def test_a_figure_is_found_by_name_or_number_and_another_is_refused():
+    assert find_figure("3") is find_figure("figure3")
+    with pytest.raises(InputError, match="there is no figure '7'; figures: figure1"):
+        find_figure("7")
+
+
+def test_quick_trials_take_less_than_25_minutes_on_two_processors():
+    """By what the trials ask for: a third of the time is left for starting them."""
+    asked = sum(trial.seconds for name in FIGURES for trial in find_figure(name).trials(True))
+    assert asked / 2 < 25 * 60 * 2 / 3
+
+
+def outcome(times, scores, **fields):
+    trial = Trial("figure1", "p", "n", 2, "m", "scir", 1, 1.0, **fields)
+    return Outcome(trial, {"seconds": times, "perplexity": scores}, {"perplexity": scores[-1]})
+
+
+def test_curves_are_means_over_seeds_with_their_range():
+    both = [outcome([1.0, 2.0, 4.0], [4.0, 3.0, 2.0]), outcome([1.0, 2.0, 4.0], [6.0, 5.0, 4.0])]
+    found = curve(both, "perplexity")
+    assert found.time[0] == pytest.approx(1.0)
+    assert found.mean[0] == pytest.approx(5.0)
+    assert (found.low[-1], found.high[-1]) == pytest.approx((2.0, 4.0))
+    assert seconds_to(both, "perplexity", 4.0) == pytest.approx(2.0, rel=0.05)
+    assert seconds_to(both, "perplexity", 1.0) == np.inf
+    assert mean_of(both, "perplexity") == 3.0
+    assert np.isnan(mean_of([], "perplexity"))
+
+
+def test_outcomes_are_selected_by_the_fields_of_their_trials():
+    both = [outcome([1.0], [1.0], x=1.0), outcome([1.0], [1.0], x=2.0)]
+    assert select(both, x=2.0) == both[1:]
+    assert unique(both, "x") == [1.0, 2.0]
+    assert [verdict(x) for x in (True, False, None)] == ["holds", "does not hold", "undecided"]
+
+
+def test_an_outcome_reads_back_as_it_was_written():
+    first = outcome([1.0, 2.0], [3.0, float("inf")], options={"step": 0.1})
+    assert Outcome.from_json(first.to_json()) == first

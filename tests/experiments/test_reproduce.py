@@ -1,0 +1,78 @@
+"""`blockmix reproduce`: runs, resumes, and says what it found."""
+
+import csv
+from dataclasses import replace
+
+import pytest
+from typer.testing import CliRunner
+
+from blockmix.cli.app import app
+from blockmix.errors import InputError
+from blockmix.experiments import find_figure
+from blockmix.experiments import run as running
+from blockmix.experiments.trial import run_trial
+
+pytest.importorskip("matplotlib")
+
+
+@pytest.fixture
+def _data(shared_data, monkeypatch):
+    monkeypatch.setenv("BLOCKMIX_DATA", str(shared_data))
+
+
+def small_figure(panels=("Synthetic",), methods=("cgs", "scir", "sgmc", "sgmc as printed", "lmc")):
+    """Figure 1 in a few seconds: one network, one seed, a fifth of a second each."""
+    figure = find_figure("figure1")
+
+    def trials(quick):
+        wanted = [
+            t for t in figure.trials(quick) if t.panel in panels and t.seed == 1 and t.method in methods
+        ]
+        return [replace(t, seconds=0.2) for t in wanted]
+
+    return replace(figure, trials=trials, claims=lambda outcomes: [])
+
+
+@pytest.mark.usefixtures("_data")
+def test_a_figure_leaves_a_table_a_picture_and_claims_and_is_not_run_twice(tmp_path, monkeypatch):
+    said = []
+    claims = running.reproduce([small_figure()], tmp_path, quick=True, jobs=1, say=said.append)
+    assert claims == tmp_path / "claims.md"
+    assert "What the paper claims" in claims.read_text("utf-8")
+    assert (tmp_path / "figure1.png").read_bytes().startswith(b"\x89PNG")
+    with (tmp_path / "figure1.csv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert {row["method"] for row in rows} == {"cgs", "scir", "sgmc", "sgmc as printed", "lmc"}
+    assert all(float(row["perplexity"]) > 1 for row in rows)
+    # one outcome is lost, as if the run had been stopped: only that one is made again
+    lost = sorted((tmp_path / "figure1" / "trials").glob("*.json"))[0]
+    lost.write_text(lost.read_text("utf-8")[:100])
+    made = []
+    monkeypatch.setattr(running, "run_trial", lambda trial: made.append(trial) or run_trial(trial))
+    running.reproduce([small_figure()], tmp_path, quick=True, jobs=1, say=said.append)
+    assert len(made) == 1
+    assert any("4 of 5 trials are there already" in line for line in said)
+
+
+def test_a_figure_without_its_network_says_so(tmp_path, monkeypatch):
+    def missing(name):
+        raise InputError(f"{name} is not on this machine")
+
+    monkeypatch.setattr("blockmix.graph.datasets.load_dataset", missing)
+    with pytest.raises(InputError, match="figure1 needs the network synthetic-75"):
+        running.reproduce([small_figure()], tmp_path, quick=True, jobs=1, say=print)
+
+
+def test_the_command_names_the_figures_there_are(tmp_path):
+    done = CliRunner().invoke(app, ["reproduce", "figure9", "-o", str(tmp_path)])
+    assert done.exit_code == 2
+    assert "figure6" in done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("_data")
+def test_the_smallest_figure_runs_as_users_run_it(tmp_path):
+    done = CliRunner().invoke(app, ["reproduce", "figure1", "--quick", "-o", str(tmp_path), "--jobs", "2"])
+    assert done.exit_code == 0, done.output
+    text = (tmp_path / "claims.md").read_text("utf-8")
+    assert text.count("| holds |") + text.count("| does not hold |") == 4
