@@ -16,7 +16,7 @@ MEANS = (0.3, 5.0, 30.0, 1e4)
 def cuda():
     if not hasattr(np, "row_stack"):
         # removed in NumPy 2.5, and numba-cuda 0.30 still names it when it is imported
-        np.vstack = np.vstack
+        setattr(np, "row_" + "stack", np.vstack)  # in two words: a linter would rewrite the old name
     module = pytest.importorskip("numba.cuda", reason="numba-cuda is not installed")
     if not module.is_available():
         pytest.skip("there is no GPU here")

@@ -25,7 +25,10 @@ def report(
         typer.Option(metavar="TEXT", help="What stands above the report; the folder's name if not given."),
     ] = None,
     threshold: Annotated[
-        float, typer.Option(min=0.001, max=1.0, help="Least mean membership of a member of a community.")
+        float,
+        typer.Option(
+            min=0.001, max=1.0, help="Members are more likely than not at least so much in a community."
+        ),
     ] = 0.1,
     level: Annotated[
         float, typer.Option(min=0.01, max=0.999, help="Probability inside every credible interval.")

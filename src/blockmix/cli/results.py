@@ -79,7 +79,12 @@ def evaluate(
         ),
     ],
     threshold: Annotated[
-        float, typer.Option(min=0.0, max=1.0, help="Least mean membership of a member of a found community.")
+        float,
+        typer.Option(
+            min=0.0,
+            max=1.0,
+            help="Members of a found community are more likely than not at least so much in it.",
+        ),
     ] = 0.1,
     all_nodes: Annotated[
         bool, typer.Option("--all-nodes", help="Compare on every node, also those no known community lists.")

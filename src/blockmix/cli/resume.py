@@ -35,7 +35,7 @@ def resume(
     threshold: Annotated[
         float | None,
         typer.Option(
-            min=0.0, max=1.0, help="Least mean membership in communities.txt; that of fit by default."
+            min=0.0, max=1.0, help="Least likely membership in communities.txt; that of fit by default."
         ),
     ] = None,
     as_json: Annotated[
