@@ -9,10 +9,13 @@ from scipy import stats
 
 from blockmix.kernels import dense, local
 from blockmix.kernels.layout import FIXED_POINT, STATISTICS, empty_rows, new_scratch
+from blockmix.kernels.lean import from_python
 from blockmix.kernels.non_links import correct_non_links, mean_exposure, non_link_exposure
 from blockmix.kernels.rows import leave_out_hidden
 from blockmix.model.reference import scir as reference
 from blockmix.samplers.starts import dense_rows
+
+leave_out_hidden = from_python(leave_out_hidden)
 
 SEEDS = range(3)
 ROUNDING, SINGLE_PRECISION = 1e-10, 1e-6

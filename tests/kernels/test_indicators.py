@@ -14,6 +14,7 @@ from scipy.special import gammaln
 from blockmix.kernels import near
 from blockmix.kernels.indicators import draw_links, draw_links_again, draw_uniforms
 from blockmix.kernels.layout import STATISTICS, empty_rows, new_scratch
+from blockmix.kernels.lean import from_python
 from blockmix.kernels.near import meet_neighbors, read_neighbors
 from blockmix.kernels.redraw import redraw_range
 from blockmix.kernels.rows import gather_statistics, load_row
@@ -27,6 +28,21 @@ from blockmix.kernels.tilts import (
 )
 from blockmix.model.reference.likelihood import indicator_posterior, pair_likelihood
 from blockmix.model.reference.scir import links_of, non_links_of, pair_counts
+
+# Kernels that others are compiled into cannot be called from Python as they are.
+draw_links = from_python(draw_links)
+draw_links_again = from_python(draw_links_again)
+draw_uniforms = from_python(draw_uniforms)
+meet_neighbors = from_python(meet_neighbors)
+read_neighbors = from_python(read_neighbors)
+gather_statistics = from_python(gather_statistics)
+load_row = from_python(load_row)
+add_outsider = from_python(add_outsider)
+log_of_non_links = from_python(log_of_non_links)
+outsider = from_python(outsider)
+residual_gain = from_python(residual_gain)
+set_exposure = from_python(set_exposure)
+set_tilts = from_python(set_tilts)
 
 SEEDS = range(3)
 SINGLE_PRECISION = 1e-6

@@ -24,6 +24,7 @@ from blockmix.kernels.layout import (
     empty_rows,
     new_scratch,
 )
+from blockmix.kernels.lean import from_python
 from blockmix.kernels.links import read_links, sampled_place
 from blockmix.kernels.non_links import correct_non_links, is_non_link, mean_exposure, non_link_exposure
 from blockmix.kernels.rows import (
@@ -36,6 +37,11 @@ from blockmix.kernels.rows import (
 )
 from blockmix.kernels.strength import collect_pairs
 from blockmix.model.reference import scir as reference
+
+# Kernels that others are compiled into cannot be called from Python as they are.
+add_local, gather_statistics, keep_largest, leave_out_hidden, load_row, write_row = map(
+    from_python, (add_local, gather_statistics, keep_largest, leave_out_hidden, load_row, write_row)
+)
 
 SEEDS = range(4)
 # Memberships are float32 on both sides, sums float64: what is left is the order of additions.

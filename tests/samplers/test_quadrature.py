@@ -73,6 +73,15 @@ def test_indicators_sample_the_posterior_exactly(tiny, edges, nodes, alpha):
     assert not agrees(found, tiny.resummed_moments(edges, nodes, alpha, WRONG_BETA, DELTA))
 
 
+def test_a_node_without_links_has_its_law_at_the_default_truncation(tiny):
+    """It is all births: cut off where others are, it would be at .292 where the posterior has .309."""
+    found, _ = tiny.sampled_moments(PAIR, 3, 0.15, BETA, DELTA, {"slots": 2}, sweeps=1500, copies=150)
+    exact, _ = tiny.resummed_moments(PAIR, 3, 0.15, BETA, DELTA)
+    gap, noise = distance(found, exact)
+    assert gap[2] <= noise[2]
+    assert noise[2] < 0.01
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("form", ["sparse", "dense"])
 @pytest.mark.parametrize(("alpha", "sweeps"), [(0.7, 6000), (0.05, 8000)])

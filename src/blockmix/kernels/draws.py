@@ -84,3 +84,43 @@ def add_packed_block_probabilities(
                 total += both
                 probability += both * np.float64(value[communities[s], communities[t]])
         out[i] += probability / total
+
+
+@kernel
+def pool_packed(
+    nodes: np.ndarray, offsets: np.ndarray, communities: np.ndarray, weights: np.ndarray, pooled: np.ndarray
+) -> None:
+    """Mean memberships of these nodes under one packed draw, community by community."""
+    pooled[:] = 0.0
+    for i in range(len(nodes)):
+        total = 0.0
+        for s in range(offsets[nodes[i]], offsets[nodes[i] + 1]):
+            total += weights[s]
+        for s in range(offsets[nodes[i]], offsets[nodes[i] + 1]):
+            pooled[communities[s]] += weights[s] / (total * len(nodes))
+
+
+@kernel
+def add_packed_pooled_probabilities(
+    pairs: np.ndarray, offsets: np.ndarray, communities: np.ndarray, weights: np.ndarray, value: np.ndarray,
+    unlinked: np.ndarray, pooled: np.ndarray, out: np.ndarray,
+) -> None:  # fmt: skip
+    """Add (M1) of pairs with an end that has no links (`unlinked`), whose memberships are `pooled`; no others."""
+    background = np.float64(value[-1])
+    both = 0.0
+    for k in range(len(pooled)):
+        both += (np.float64(value[k]) - background) * pooled[k] * pooled[k]
+    for i in range(len(pairs)):
+        a, b = pairs[i, 0], pairs[i, 1]
+        if unlinked[b]:
+            a, b = b, a
+        if not unlinked[a]:
+            continue
+        if unlinked[b]:
+            out[i] += background + both
+            continue
+        total, shared = 0.0, 0.0
+        for s in range(offsets[b], offsets[b + 1]):
+            total += weights[s]
+            shared += (np.float64(value[communities[s]]) - background) * pooled[communities[s]] * weights[s]
+        out[i] += background + shared / total

@@ -47,6 +47,52 @@ def add_pair_probabilities(
 
 
 @kernel
+def pool_rows(nodes: np.ndarray, rows: Rows, pooled: np.ndarray) -> None:
+    """Mean memberships of these nodes, community by community.
+
+    Nodes without links are exchangeable: given everybody else each has the same law, so that the mean over all of them
+    stands for any one with far less noise.
+    """
+    pooled[:] = 0.0
+    for i in range(len(nodes)):
+        for j in range(rows.words.shape[1] // 2):
+            k = rows.words[nodes[i], 2 * j]
+            if k < 0:
+                break
+            pooled[k] += np.float64(rows.weights[nodes[i], 2 * j + 1])
+    for k in range(len(pooled)):
+        pooled[k] /= len(nodes)
+
+
+@kernel
+def add_pooled_probabilities(
+    begin: int, end: int, pairs: np.ndarray, rows: Rows, value: np.ndarray, unlinked: np.ndarray, pooled: np.ndarray,
+    keep: float, weight: float, out: np.ndarray,
+) -> None:  # fmt: skip
+    """Like `add_pair_probabilities`, where nodes without links (`unlinked`) have the memberships `pooled`."""
+    background = value[-1]
+    both = 0.0
+    for k in range(len(pooled)):
+        both += (value[k] - background) * pooled[k] * pooled[k]
+    for i in range(begin, end):
+        a, b = pairs[i, 0], pairs[i, 1]
+        if unlinked[b]:
+            a, b = b, a
+        if unlinked[a] and unlinked[b]:
+            probability = background + both
+        elif unlinked[a]:
+            probability = background
+            for j in range(rows.words.shape[1] // 2):
+                k = rows.words[b, 2 * j]
+                if k < 0:
+                    break
+                probability += (value[k] - background) * pooled[k] * np.float64(rows.weights[b, 2 * j + 1])
+        else:
+            probability = pair_probability(a, b, rows, value)
+        out[i] = keep * out[i] + weight * probability
+
+
+@kernel
 def add_block_probabilities(
     begin: int, end: int, pairs: np.ndarray, rows: Rows, value: np.ndarray, keep: float, weight: float, out: np.ndarray
 ) -> None:  # fmt: skip

@@ -32,6 +32,9 @@ from blockmix.kernels.rows import gather_statistics, keep_largest, load_row, wri
 from blockmix.kernels.tilts import add_outsider, outsider, residual_gain, set_exposure, set_tilts
 from blockmix.kernels.variates import gamma, poisson, uniform32, uniform53
 
+# A node without links is all births: what is cut off below the smallest phi is a seventh of its chances to link.
+SMALLER_WITHOUT_LINKS = 2e-4
+
 
 @inlined_lean_kernel
 def draw_sizes(a: int, count: int, alpha: float, key: Key, scratch: Scratch) -> None:
@@ -91,6 +94,7 @@ def redraw_node(
     """
     degree = network.offsets[a + 1] - network.offsets[a]
     mass = degree + len(members) * prior.alpha
+    smallest = settings.smallest if degree > 0 else settings.smallest * SMALLER_WITHOUT_LINKS
     own = load_row(rows, a, scratch)
     count = meet_neighbors(a, own, network, rows, settings.cut, scratch)
     read_neighbors(a, count, network, rows, strengths, settings.cut, scratch)
@@ -110,7 +114,7 @@ def redraw_node(
         scratch.old[place] = scratch.phi[place]
     draw_sizes(a, count, prior.alpha, key, scratch)
     count = draw_births(
-        a, count, network, rows, members, strengths, prior.alpha, settings.smallest, tilt, key, scratch
+        a, count, network, rows, members, strengths, prior.alpha, smallest, tilt, key, scratch
     )
     total = 0.0
     for place in range(count):
@@ -122,7 +126,7 @@ def redraw_node(
     if not accepted:
         for place in range(count):
             scratch.phi[place] = scratch.old[place] if place < own else 0.0
-    kept, dropped = keep_largest(count, rows.words.shape[1] // 2, settings.smallest, scratch)
+    kept, dropped = keep_largest(count, rows.words.shape[1] // 2, smallest, scratch)
     write_row(kept, at, fresh, scratch, statistics)
     return inside, dropped / (dropped + np.float64(fresh.total[at])), 1.0 if accepted else 0.0
 

@@ -12,9 +12,11 @@ from numpy.typing import NDArray
 from blockmix.errors import InputError
 from blockmix.kernels.draws import (
     add_packed_block_probabilities,
+    add_packed_pooled_probabilities,
     add_packed_probabilities,
     count_used,
     pack,
+    pool_packed,
 )
 from blockmix.kernels.layout import Rows
 
@@ -72,14 +74,27 @@ class Draw:
 
     def add_probabilities(self, pairs: NDArray[np.int64], out: NDArray[np.float64]) -> None:
         """Add the link probability of every pair under this draw to `out`."""
+        add = add_packed_block_probabilities if self.strengths.ndim == 2 else add_packed_probabilities
+        add(pairs, self._offsets(), self.communities, self.weights, self.strengths, out)
+
+    def add_pooled_probabilities(
+        self, pairs: NDArray[np.int64], unlinked: NDArray[np.bool_], out: NDArray[np.float64]
+    ) -> None:
+        """The same for pairs with an end that has no links; all such nodes stand for each other."""
+        offsets, pooled = self._offsets(), np.empty(len(self.strengths) - 1)
+        pool_packed(np.flatnonzero(unlinked), offsets, self.communities, self.weights, pooled)
+        add_packed_pooled_probabilities(
+            pairs, offsets, self.communities, self.weights, self.strengths, unlinked, pooled, out
+        )
+
+    def _offsets(self) -> NDArray[np.int64]:
         offsets = np.zeros(len(self.counts) + 1, dtype=np.int64)
         np.cumsum(self.counts, out=offsets[1:])
         if offsets[-1] != len(self.weights):
             raise InputError(
                 "a draw of this result is damaged: its rows do not add up; restore it from a copy"
             )
-        add = add_packed_block_probabilities if self.strengths.ndim == 2 else add_packed_probabilities
-        add(pairs, offsets, self.communities, self.weights, self.strengths, out)
+        return offsets
 
 
 @dataclass
@@ -150,7 +165,7 @@ def draw_limit(nodes: int, bytes_a_draw: int) -> int:
     """How many draws of this size to keep; even, so that halving keeps them evenly spread.
 
     >>> draw_limit(1_000, 20_000), draw_limit(10**8, 2 * 10**9)
-    (256, 12)
+    (256, 10)
     """
     budget = max(BYTES_IN_ALL, BYTES_A_NODE * nodes)
     return int(np.clip(budget // max(bytes_a_draw, 1), FEWEST_DRAWS, MOST_DRAWS)) // 2 * 2

@@ -153,15 +153,34 @@ class Posterior:
         if same.any():
             label = self.graph.labels[int(pairs[int(np.argmax(same)), 0])]
             raise InputError(f"a node has no link to itself: the pair ({label}, {label}) cannot be predicted")
-        total = np.zeros(len(pairs))
+        pooled = (
+            self.unlinked[pairs].any(axis=1) if self.blocks_mean is None else np.zeros(len(pairs), dtype=bool)
+        )
+        linked, others = pairs[~pooled], pairs[pooled]
+        sums, pooled_sums = np.zeros(len(linked)), np.zeros(len(others))
         count = 0
         for chain in self.draws:
             for draw in chain:
-                draw.add_probabilities(pairs, total)
+                draw.add_probabilities(linked, sums)
+                if len(others):
+                    draw.add_pooled_probabilities(others, self.unlinked, pooled_sums)
                 count += 1
         if not count:
             raise InputError("this run kept no samples: it was stopped during warm-up; fit for longer")
-        return total / count
+        total = np.empty(len(pairs))
+        total[~pooled], total[pooled] = sums / count, pooled_sums / count
+        return total
+
+    @cached_property
+    def unlinked(self) -> NDArray[np.bool_]:
+        """Nodes that had no links to learn from: none at all, or all of them held out.
+
+        Such nodes have the same posterior, so that predictions average over all of them.
+        """
+        degrees = self.graph.degrees.copy()
+        if self.held_out is not None:
+            np.subtract.at(degrees, self.held_out.pairs[self.held_out.links].ravel(), 1)
+        return np.asarray(degrees <= 0)
 
     @property
     def scores(self) -> Scores | None:

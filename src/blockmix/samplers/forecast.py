@@ -6,7 +6,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockmix.kernels.layout import Rows
-from blockmix.kernels.predict import add_block_probabilities, add_pair_probabilities
+from blockmix.kernels.predict import (
+    add_block_probabilities,
+    add_pair_probabilities,
+    add_pooled_probabilities,
+    pool_rows,
+)
 from blockmix.kernels.workers import Workers
 
 
@@ -24,3 +29,30 @@ def predict_rows(
         add(begin, end, pairs, rows, strengths, keep, share, out)
 
     workers.share(len(pairs), predict)
+
+
+class PooledForecast:
+    """Link probabilities in which the nodes without links stand for each other (`pool_rows`)."""
+
+    def __init__(self, degrees: NDArray[np.int64], communities: int) -> None:
+        self.unlinked = degrees == 0
+        self.nodes = np.flatnonzero(self.unlinked)
+        self.communities = communities
+
+    def predict(
+        self, workers: Workers, pairs: NDArray[np.int64], rows: Rows, strengths: NDArray[np.float64], keep: float,
+        share: float, out: NDArray[np.float64],
+    ) -> None:  # fmt: skip
+        """out = keep * out + share * (M1) of every pair."""
+        if not len(self.nodes):
+            predict_rows(workers, pairs, rows, strengths, keep, share, out)
+            return
+        pooled = np.empty(self.communities)
+        pool_rows(self.nodes, rows, pooled)
+
+        def predict(_: int, begin: int, end: int) -> None:
+            add_pooled_probabilities(
+                begin, end, pairs, rows, strengths, self.unlinked, pooled, keep, share, out
+            )
+
+        workers.share(len(pairs), predict)

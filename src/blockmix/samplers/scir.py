@@ -40,7 +40,7 @@ from blockmix.kernels.strength import collect_pairs, merge_members, update_stren
 from blockmix.kernels.workers import Workers
 from blockmix.model import Model
 from blockmix.samplers.contract import Arrays, ChainKey, Info
-from blockmix.samplers.forecast import predict_rows
+from blockmix.samplers.forecast import PooledForecast
 from blockmix.samplers.given import given_rows, given_strengths
 from blockmix.samplers.options import ScirOptions
 from blockmix.samplers.partition import find_parts
@@ -116,6 +116,7 @@ class Scir:
         self.non_link_weight = non_link_weight(data)
         self.network = Network(graph.offsets, graph.neighbors, data.hidden_offsets, data.hidden_neighbors)
         self.prior = Prior(model.concentration, *model.eta, 1.0, 1.0)
+        self.forecast = PooledForecast(graph.degrees, self.communities)
         self.dense = options.is_dense(self.communities)
         self.update = self._local_update()
         self.slots = slots = self.communities if self.dense else options.slots
@@ -214,7 +215,7 @@ class Scir:
         self, state: ScirState, pairs: NDArray[np.int64], keep: float, share: float, out: NDArray[np.float64]
     ) -> None:
         """out = keep * out + share * (M1) of every pair."""
-        predict_rows(self.workers, pairs, state.rows, state.strengths.value, keep, share, out)
+        self.forecast.predict(self.workers, pairs, state.rows, state.strengths.value, keep, share, out)
 
     def arrays(self, state: ScirState) -> dict[str, NDArray[Any]]:
         """Everything the state is, for a checkpoint. Between sweeps nothing is left in the workers' sums.
