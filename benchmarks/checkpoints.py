@@ -1,6 +1,6 @@
 """What a checkpoint costs: its size, and the seconds to write it and to read it back, in warm-up and with all draws.
 
-    python benchmarks/checkpoints.py EDGES -k 5000
+python benchmarks/checkpoints.py EDGES -k 5000
 """
 
 from __future__ import annotations
@@ -49,13 +49,17 @@ def measure(what: str, chain: Chain, folder: Path) -> None:
     target, written, read = folder / "000001", [], []
     for _ in range(REPEATS):
         began = time.perf_counter()
-        size = write_snapshot(target, "run", run_arrays([chain], Position(), Plan()), position_facts(Position()))
+        size = write_snapshot(
+            target, "run", run_arrays([chain], Position(), Plan()), position_facts(Position())
+        )
         written.append(time.perf_counter() - began)
         began = time.perf_counter()
         restore_chains(read_snapshot(target), [chain.sampler], 1, len(chain.forecast))
         read.append(time.perf_counter() - began)
         shutil.rmtree(target)
-    print(f"{what}: {size / 1e6:.0f} MB, written in {min(written):.2f} s, read in {min(read):.2f} s", flush=True)
+    print(
+        f"{what}: {size / 1e6:.0f} MB, written in {min(written):.2f} s, read in {min(read):.2f} s", flush=True
+    )
 
 
 if __name__ == "__main__":

@@ -5,9 +5,9 @@
 
 Every method gets the network with 5% of its links held out, in a process of its own with a time limit. Its
 communities are compared with the true ones (ONMI, omega index, best-match F1; where truth covers a part of the
-network, on those nodes; repeated communities removed). Held-out pairs are ranked by the method's own link probabilities where it has
-them, otherwise by the density of the communities a pair shares, which is the same rule for all. A method that is
-not installed, fails, or does not finish is shown as such.
+network, on those nodes; repeated communities removed). Held-out pairs are ranked by the method's own link
+probabilities where it has them, otherwise by the density of the communities a pair shares, which is the same rule for
+all. A method that is not installed, fails, or does not finish is shown as such.
 """
 
 from __future__ import annotations
