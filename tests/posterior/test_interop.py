@@ -1,12 +1,15 @@
 """What leaves blockmix for other libraries is what the posterior holds."""
 
 import builtins
+import csv
 import xml.etree.ElementTree as ElementTree
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 import blockmix as bm
+from blockmix.cli.app import app
 from blockmix.errors import InputError
 from blockmix.posterior.arviz import node_memberships
 
@@ -107,3 +110,27 @@ def test_a_missing_library_is_named_with_its_remedy(post, monkeypatch):
     monkeypatch.setattr("blockmix.errors.import_module", refuse)
     with pytest.raises(InputError, match=r"to_arviz needs arviz_base.*pip install"):
         post.to_arviz()
+
+
+def test_csv_reads_back_whatever_the_labels(post, tmp_path):
+    post.write_csv(tmp_path / "memberships.csv", threshold=0.1)
+    with (tmp_path / "memberships.csv").open(newline="", encoding="utf-8") as file:
+        found = list(csv.DictReader(file))
+    table = post.memberships(threshold=0.1)
+    assert [row["node"] for row in found] == [str(label) for label in table.node]
+    np.testing.assert_allclose([float(row["upper"]) for row in found], table.upper, rtol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["network.graphml", "memberships.parquet", "memberships.csv"])
+def test_the_command_exports_by_the_ending_of_the_file(post, tmp_path, name):
+    pytest.importorskip("polars")
+    post.save(tmp_path / "run")
+    done = CliRunner().invoke(app, ["export", str(tmp_path / "run"), str(tmp_path / name)])
+    assert done.exit_code == 0, done.stderr
+    assert (tmp_path / name).stat().st_size > 100
+
+
+def test_an_unknown_ending_is_refused_before_anything_is_read(tmp_path):
+    done = CliRunner().invoke(app, ["export", str(tmp_path / "run"), str(tmp_path / "x.docx")])
+    assert done.exit_code == 2
+    assert ".graphml, .parquet, .csv" in done.stderr

@@ -8,6 +8,7 @@ import typer
 
 from blockmix._version import __version__
 from blockmix.cli.demo import demo
+from blockmix.cli.export import export
 from blockmix.cli.fit import fit
 from blockmix.cli.guard import Guarded
 from blockmix.cli.networks import datasets, simulate
@@ -78,6 +79,7 @@ app.command()(watch)
 app.command()(report)
 app.command()(predict)
 app.command()(evaluate)
+app.command()(export)
 app.command()(simulate)
 app.command()(datasets)
 app.command()(samplers)

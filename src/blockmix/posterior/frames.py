@@ -1,7 +1,9 @@
-"""Memberships as data frames and Parquet files; pandas and polars are imported only when asked for."""
+"""Memberships as data frames, Parquet and CSV; pandas and polars are imported only when asked for."""
 
 from __future__ import annotations
 
+import csv
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -38,3 +40,19 @@ def write_parquet(post: Posterior, path: str | Path, *, threshold: float = 0.0, 
         frame.write_parquet(path)
     except OSError as error:
         raise InputError(f"{path}: cannot be written ({error.strerror or error})") from error
+
+
+def write_csv(post: Posterior, path: str | Path, *, threshold: float = 0.0, level: float = 0.9) -> None:
+    """See `Posterior.write_csv`."""
+    target = Path(path)
+    partial = target.with_name(target.name + ".partial")
+    try:
+        with partial.open("w", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file)
+            writer.writerow(["node", "community", "mean", "sd", "lower", "upper"])
+            for row in post.memberships(threshold=threshold, level=level):
+                writer.writerow([row.node, row.community, *(f"{value:.6g}" for value in row[2:])])
+        os.replace(partial, target)
+    except OSError as error:
+        partial.unlink(missing_ok=True)
+        raise InputError(f"{target}: cannot be written ({error.strerror or error})") from error

@@ -256,6 +256,12 @@ class Posterior:
 
         write_parquet(self, path, threshold=threshold, level=level)
 
+    def write_csv(self, path: str | Path, *, threshold: float = 0.0, level: float = 0.9) -> None:
+        """Write the table of `memberships` as comma-separated text, quoted where labels need it."""
+        from blockmix.posterior.frames import write_csv
+
+        write_csv(self, path, threshold=threshold, level=level)
+
     def report(self, path: str | Path, **options: Any) -> Path:
         """Write one HTML file to look at and to show: network, communities, diagnostics. See `blockmix.report`."""
         from blockmix.report.write import write_report

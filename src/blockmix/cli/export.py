@@ -1,0 +1,47 @@
+"""`blockmix export`: a result for other programs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from blockmix.cli.guard import warn
+from blockmix.errors import InputError
+
+_KINDS = (".graphml", ".parquet", ".csv")
+
+
+def export(
+    result: Annotated[Path, typer.Argument(metavar="DIR", help="Folder written by blockmix fit -o.")],
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE", help="What to write: its ending, .graphml, .parquet or .csv, says how."
+        ),
+    ],
+    threshold: Annotated[
+        float, typer.Option(min=0.0, max=1.0, help="Least mean membership in a table (.parquet, .csv).")
+    ] = 0.0,
+) -> None:
+    """Write a result for other programs.
+
+    \b
+      blockmix export run network.graphml       Gephi, Cytoscape, yEd: nodes with their memberships
+      blockmix export run memberships.parquet   Spark, DuckDB, R: node, community, mean, sd, interval
+      blockmix export run memberships.csv       spreadsheets
+    """
+    from blockmix.posterior.storage import load
+
+    kind = file.suffix.lower()
+    if kind not in _KINDS:
+        raise InputError(f"{file}: the ending must be one of {', '.join(_KINDS)}")
+    post = load(result)
+    if kind == ".graphml":
+        post.write_graphml(file)
+    elif kind == ".parquet":
+        post.write_parquet(file, threshold=threshold)
+    else:
+        post.write_csv(file, threshold=threshold)
+    warn(f"Written to {file}")
