@@ -23,7 +23,7 @@ from blockmix.kernels.layout import Rows
 # Draws kept at most, and at least however large the network; between them memory decides.
 MOST_DRAWS, FEWEST_DRAWS = 256, 8
 # Bytes that draws may take: a fixed part that any laptop has, or so much a node, whichever is more.
-BYTES_IN_ALL, BYTES_A_NODE = 96 * 2**20, 200
+BYTES_IN_ALL, BYTES_A_NODE = 80 * 2**20, 200
 
 
 def _kind(largest: int) -> type[np.unsignedinteger[Any]]:
