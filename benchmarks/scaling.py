@@ -79,7 +79,7 @@ def plot(by_nodes: list[dict[str, float]], by_k: list[dict[str, float]], path: s
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(9, 3.6), layout="constrained", dpi=130)
-    panels = figure.subplots(1, 2)
+    panels = figure.subplots(1, 2, sharey=True)
     for axes, rows, x, label in (
         (panels[0], by_nodes, "links", "links"), (panels[1], by_k, "communities", "communities allowed, K")
     ):  # fmt: skip
