@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import datetime
+import io
 import multiprocessing
 import os
 import platform
@@ -16,6 +17,7 @@ from blockmix._version import __version__
 from blockmix.errors import InputError
 from blockmix.experiments.figure import Claim, Figure
 from blockmix.experiments.trial import Outcome, Trial, run_trial
+from blockmix.posterior.files import write_pieces
 
 Say = Callable[[str], Any]
 
@@ -31,9 +33,9 @@ def reproduce(figures: Sequence[Figure], folder: Path, *, quick: bool, jobs: int
         outcomes = _outcomes(figure, folder / figure.name / "trials", quick, jobs, say)
         _write_csv(outcomes, folder / f"{figure.name}.csv")
         figure.draw(outcomes).savefig(folder / f"{figure.name}.png")
-        _write(folder / figure.name / "claims.md", _claims_table(figure, outcomes, quick))
+        write_pieces(folder / figure.name / "claims.md", [_claims_table(figure, outcomes, quick)])
     parts = [path.read_text("utf-8") for path in sorted(folder.glob("figure*/claims.md"))]
-    _write(folder / "claims.md", _HEAD.format(machine=_machine()) + "\n".join(parts))
+    write_pieces(folder / "claims.md", [_HEAD.format(machine=_machine()) + "\n".join(parts)])
     return folder / "claims.md"
 
 
@@ -62,7 +64,7 @@ def _outcomes(figure: Figure, place: Path, quick: bool, jobs: int, say: Say) -> 
     if len(left) < len(trials):
         say(f"  {len(trials) - len(left)} of {len(trials)} trials are there already")
     for done, outcome in enumerate(_run(left, jobs), start=1):
-        _write(place / f"{outcome.trial.name}.json", outcome.to_json())
+        write_pieces(place / f"{outcome.trial.name}.json", [outcome.to_json()])
         found[outcome.trial.name] = outcome
         scores = outcome.figures
         say(
@@ -110,14 +112,13 @@ def _load(path: Path, trial: Trial) -> Outcome | None:
 def _write_csv(outcomes: Sequence[Outcome], path: Path) -> None:
     columns = ("panel", "network", "communities", "method", "sampler", "seed", "x")
     names = list(dict.fromkeys(name for outcome in outcomes for name in outcome.figures))
-    partial = path.with_name(path.name + ".partial")
-    with partial.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow([*columns, *names])
-        for outcome in outcomes:
-            row = [getattr(outcome.trial, column) for column in columns]
-            writer.writerow([*row, *(f"{outcome.figures.get(name, float('nan')):.6g}" for name in names)])
-    os.replace(partial, path)
+    text = io.StringIO()
+    writer = csv.writer(text)
+    writer.writerow([*columns, *names])
+    for outcome in outcomes:
+        row = [getattr(outcome.trial, column) for column in columns]
+        writer.writerow([*row, *(f"{outcome.figures.get(name, float('nan')):.6g}" for name in names)])
+    write_pieces(path, [text.getvalue()])
 
 
 def _claims_table(figure: Figure, outcomes: Sequence[Outcome], quick: bool) -> str:
@@ -130,9 +131,3 @@ def _claims_table(figure: Figure, outcomes: Sequence[Outcome], quick: bool) -> s
 
 def _cell(text: str) -> str:
     return text.replace("|", "\\|").replace("\n", " ")
-
-
-def _write(path: Path, text: str) -> None:
-    partial = path.with_name(path.name + ".partial")
-    partial.write_text(text, "utf-8")
-    os.replace(partial, path)

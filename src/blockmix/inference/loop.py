@@ -17,7 +17,7 @@ from blockmix.inference.progress import Callback, Progress, Report
 from blockmix.kernels.philox import stream_key
 from blockmix.kernels.workers import Workers
 from blockmix.posterior.chain import ChainSummary
-from blockmix.samplers.contract import Approximation, ChainKey, Info, Sampler
+from blockmix.samplers.contract import Approximation, ChainKey, Info, Sampler, Startable
 
 # Sweeps between evaluations; the first few are all evaluated, so that short runs have a trace.
 EVALUATE_EVERY, FIRST_EVALUATED = 10, 3
@@ -206,7 +206,10 @@ class Run:
     def _new_chain(self, number: int) -> Chain:
         key = chain_key(self.seed, number)
         sampler = self.samplers[number]
-        state = sampler.init(key) if self.given is None else sampler.init_at(key, self.given)  # type: ignore[attr-defined]
+        if self.given is None:
+            state = sampler.init(key)
+        else:
+            state = cast(Startable, sampler).init_at(key, self.given)
         shape = sampler.strengths(state).shape
         summary = ChainSummary.empty(sampler.nodes, sampler.communities, sampler.slots, shape)
         return Chain(sampler, state, key, summary, np.zeros(self.data.n_pairs))

@@ -38,7 +38,7 @@ def write_memberships(post: Posterior, path: Path, *, threshold: float = 0.0) ->
         post.mean[keep],
         post.sd[keep],
     ]
-    _write(path, _table("node\tcommunity\tmean\tsd", "%s\t%d\t%.6f\t%.6f\n", columns))
+    write_pieces(path, _table("node\tcommunity\tmean\tsd", "%s\t%d\t%.6f\t%.6f\n", columns))
 
 
 def write_communities(post: Posterior, path: Path, *, threshold: float = 0.1) -> None:
@@ -47,7 +47,7 @@ def write_communities(post: Posterior, path: Path, *, threshold: float = 0.1) ->
     `blockmix.evaluate.read_covers` reads the file back.
     """
     names = label_texts(post.graph.labels, _BREAKS_COVER)
-    _write(path, (_cover_line(names[nodes].tolist()) for nodes in post.covers(threshold).values()))
+    write_pieces(path, (_cover_line(names[nodes].tolist()) for nodes in post.covers(threshold).values()))
 
 
 def write_held_out(post: Posterior, path: Path) -> None:
@@ -57,7 +57,7 @@ def write_held_out(post: Posterior, path: Path) -> None:
         names, held_out = label_texts(post.graph.labels), post.held_out
         a, b = held_out.pairs[:, 0], held_out.pairs[:, 1]
         columns = [names[a], names[b], held_out.links.astype(np.int64), held_out.probability]
-    _write(path, _table("node_a\tnode_b\tlink\tprobability", "%s\t%s\t%d\t%.6g\n", columns))
+    write_pieces(path, _table("node_a\tnode_b\tlink\tprobability", "%s\t%s\t%d\t%.6g\n", columns))
 
 
 def prediction_table(
@@ -73,7 +73,7 @@ def write_predictions(
     path: Path, labels: Labels, pairs: NDArray[np.int64], probability: NDArray[np.float64]
 ) -> None:
     """Write node_a, node_b, probability, tab separated under a header."""
-    _write(path, prediction_table(labels, pairs, probability))
+    write_pieces(path, prediction_table(labels, pairs, probability))
 
 
 def write_text_files(post: Posterior, folder: Path, *, threshold: float = 0.1) -> list[InputError]:
@@ -122,7 +122,8 @@ def _table(header: str, row: str, columns: list[NDArray[Any]]) -> Iterator[str]:
         yield (row * len(parts[0])) % tuple(values)
 
 
-def _write(path: Path, pieces: Iterable[str]) -> None:
+def write_pieces(path: Path, pieces: Iterable[str]) -> None:
+    """Write text in pieces; the file appears whole or not at all."""
     # A device, a pipe or a link must be written through, not replaced by a file.
     through = path.is_symlink() or (path.exists() and not path.is_file())
     target = path if through else path.with_name(path.name + ".partial")

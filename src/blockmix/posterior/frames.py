@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import csv
-import os
+import io
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from blockmix.errors import InputError, optional
+from blockmix.posterior.files import write_pieces
+from blockmix.posterior.tables import Membership
 
 if TYPE_CHECKING:
     from blockmix.posterior.posterior import Posterior
@@ -44,15 +47,12 @@ def write_parquet(post: Posterior, path: str | Path, *, threshold: float = 0.0, 
 
 def write_csv(post: Posterior, path: str | Path, *, threshold: float = 0.0, level: float = 0.9) -> None:
     """See `Posterior.write_csv`."""
-    target = Path(path)
-    partial = target.with_name(target.name + ".partial")
-    try:
-        with partial.open("w", newline="", encoding="utf-8") as file:
-            writer = csv.writer(file)
-            writer.writerow(["node", "community", "mean", "sd", "lower", "upper"])
-            for row in post.memberships(threshold=threshold, level=level):
-                writer.writerow([row.node, row.community, *(f"{value:.6g}" for value in row[2:])])
-        os.replace(partial, target)
-    except OSError as error:
-        partial.unlink(missing_ok=True)
-        raise InputError(f"{target}: cannot be written ({error.strerror or error})") from error
+    write_pieces(Path(path), _csv_lines(post, threshold, level))
+
+
+def _csv_lines(post: Posterior, threshold: float, level: float) -> Iterator[str]:
+    yield ",".join(Membership._fields) + "\r\n"
+    for row in post.memberships(threshold=threshold, level=level):
+        line = io.StringIO()
+        csv.writer(line).writerow([row.node, row.community, *(f"{value:.6g}" for value in row[2:])])
+        yield line.getvalue()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +10,8 @@ from xml.sax.saxutils import escape, quoteattr
 
 import numpy as np
 
-from blockmix.errors import InputError, optional
+from blockmix.errors import optional
+from blockmix.posterior.files import write_pieces
 
 if TYPE_CHECKING:
     from blockmix.posterior.posterior import Posterior
@@ -57,15 +57,7 @@ def to_cdlib(post: Posterior, *, threshold: float = 0.1) -> Any:
 
 def write_graphml(post: Posterior, path: str | Path) -> None:
     """See `Posterior.write_graphml`."""
-    target = Path(path)
-    partial = target.with_name(target.name + ".partial")
-    try:
-        with partial.open("w", encoding="utf-8") as file:
-            file.writelines(_graphml(post))
-        os.replace(partial, target)
-    except OSError as error:
-        partial.unlink(missing_ok=True)
-        raise InputError(f"{target}: cannot be written ({error.strerror or error})") from error
+    write_pieces(Path(path), _graphml(post))
 
 
 def _graphml(post: Posterior) -> Iterator[str]:

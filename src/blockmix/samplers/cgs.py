@@ -28,14 +28,13 @@ from blockmix.kernels.layout import Key, Rows, empty_rows
 from blockmix.kernels.workers import Workers
 from blockmix.model import Model
 from blockmix.samplers.contract import Arrays, ChainKey, Info
+from blockmix.samplers.data import network_of, small_network
 from blockmix.samplers.exact import (
     check_limits,
     check_pairs,
     fixed_background,
-    network_of,
     pairs_within_limits,
     prior_of,
-    small_network,
     start_memberships,
 )
 from blockmix.samplers.forecast import predict_rows

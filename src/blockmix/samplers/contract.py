@@ -94,6 +94,13 @@ class Sampler(Protocol):
         """The state that `arrays` was made from."""
 
 
+class Startable(Sampler, Protocol):
+    """A sampler that can start at memberships which a user has given."""
+
+    def init_at(self, key: ChainKey, given: Any) -> Any:
+        """A chain at these memberships, a sparse matrix of nodes x communities (`given.given_memberships`)."""
+
+
 class Approximation(Sampler, Protocol):
     """A sampler whose state is a distribution of its own, such as that of variational inference."""
 

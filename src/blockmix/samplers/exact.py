@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 
 from blockmix.errors import InputError
 from blockmix.graph.graph import Graph
-from blockmix.graph.split import HeldOut, hold_out
+from blockmix.graph.split import HeldOut
 from blockmix.kernels.layout import Network, Prior, Strengths
 from blockmix.kernels.observed import count_pairs
 from blockmix.model import Model
+from blockmix.samplers.checks import check_choice
 from blockmix.samplers.contract import ChainKey
 from blockmix.samplers.partition import find_parts
 from blockmix.samplers.starts import dense_rows, random_parts, start_rows, start_strengths
@@ -29,14 +30,7 @@ def check_limits(options: Any) -> None:
         value = getattr(options, name)
         if isinstance(value, bool) or not isinstance(value, float | int) or not value > 0:
             raise InputError(f"{name} must be a positive number, not {value!r}")
-    if options.start not in STARTS:
-        raise InputError(f"start must be one of {', '.join(STARTS)}, not {options.start!r}")
-
-
-def network_of(data: HeldOut) -> Network:
-    """Training links and held-out pairs as the kernels see them."""
-    graph = data.training
-    return Network(graph.offsets, graph.neighbors, data.hidden_offsets, data.hidden_neighbors)
+    check_choice("start", options.start, STARTS)
 
 
 def prior_of(model: Model) -> Prior:
@@ -92,8 +86,3 @@ def start_memberships(
     parts = random_parts(graph, k, rng) if kind == "random" else find_parts(graph, k, rng)
     rows = dense_rows(start_rows(graph, parts, model, min(k, 2), rng), k)
     return rows.weights[:, 1::2].astype(np.float64), start_strengths(graph, parts, model)
-
-
-def small_network() -> HeldOut:
-    """Six nodes, on which kernels are compiled before the clock starts."""
-    return hold_out(Graph.from_edges([(0, 1), (1, 2), (2, 3), (3, 0)], nodes=range(6)), 0.3, seed=0)

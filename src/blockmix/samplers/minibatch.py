@@ -16,9 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockmix.graph.split import HeldOut
-from blockmix.kernels.layout import Key, Network
+from blockmix.kernels.layout import Key
 from blockmix.kernels.minibatch import draw_pairs
 from blockmix.samplers.contract import ChainKey
+from blockmix.samplers.data import network_of
 
 # The counter word that numbers iterations has 32 bits.
 MOST_ITERATIONS = 2**32
@@ -55,7 +56,7 @@ class MiniBatches:
 
     def __init__(self, data: HeldOut, non_links: int) -> None:
         graph = data.training
-        self.network = Network(graph.offsets, graph.neighbors, data.hidden_offsets, data.hidden_neighbors)
+        self.network = network_of(data)
         self.nodes, self.non_links = graph.n_nodes, non_links
         degrees = graph.degrees
         free = self.nodes - 1 - degrees - np.diff(data.hidden_offsets)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 from blockmix.errors import InputError
+from blockmix.samplers.checks import check_choice, check_count, check_positive
 
 MOST_SLOTS = 255
 # The dense form is the faster one up to here: benchmarks/forms.py.
@@ -46,13 +46,9 @@ class ScirOptions:
         for name, least, most in (
             ("slots", 1, MOST_SLOTS), ("batches", 1, 10**6), ("neighbors", 1, 10**9), ("non_links", 0, 10**9)
         ):  # fmt: skip
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-                raise InputError(f"{name} must be a whole number from {least} to {most}, not {value!r}")
+            check_count(name, getattr(self, name), least, most)
         for name in ("smallest", "step"):
-            value = getattr(self, name)
-            if not isinstance(value, float | int) or not (0 < value < math.inf):
-                raise InputError(f"{name} must be a positive number, not {value!r}")
+            check_positive(name, getattr(self, name))
         if not isinstance(self.cut, float | int) or not 0 <= self.cut < 1:
             raise InputError(f"cut must lie between 0 and 1, not {self.cut!r}")
         for name, known in (
@@ -60,8 +56,7 @@ class ScirOptions:
             ("start", ("partition", "random")),
             ("form", ("auto", "sparse", "dense")),
         ):
-            if getattr(self, name) not in known:
-                raise InputError(f"{name} must be one of {', '.join(known)}, not {getattr(self, name)!r}")
+            check_choice(name, getattr(self, name), known)
         if self.non_links and self.moves == "indicators":
             raise InputError('non_links belongs to moves="cir": leave out moves, or non_links')
         if self.form == "dense" and self.moves == "indicators":

@@ -16,14 +16,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from blockmix.graph.graph import Graph
-from blockmix.graph.split import HeldOut, hold_out
+from blockmix.graph.split import HeldOut
 from blockmix.kernels.dense import update_dense_range
 from blockmix.kernels.layout import (
     FIXED_POINT,
     STATISTICS,
     Key,
-    Network,
     Prior,
     Rows,
     Settings,
@@ -40,6 +38,7 @@ from blockmix.kernels.strength import collect_pairs, merge_members, update_stren
 from blockmix.kernels.workers import Workers
 from blockmix.model import Model
 from blockmix.samplers.contract import Arrays, ChainKey, Info
+from blockmix.samplers.data import network_of, small_network
 from blockmix.samplers.forecast import PooledForecast
 from blockmix.samplers.given import given_rows, given_strengths
 from blockmix.samplers.options import ScirOptions
@@ -114,7 +113,7 @@ class Scir:
         self.links = graph.n_edges
         self.non_links = graph.n_pairs - graph.n_edges - len(data.hidden_neighbors) // 2
         self.non_link_weight = non_link_weight(data)
-        self.network = Network(graph.offsets, graph.neighbors, data.hidden_offsets, data.hidden_neighbors)
+        self.network = network_of(data)
         self.prior = Prior(model.concentration, *model.eta, 1.0, 1.0)
         self.forecast = PooledForecast(graph.degrees, self.communities)
         self.dense = options.is_dense(self.communities)
@@ -141,7 +140,7 @@ class Scir:
 
     def compile(self) -> None:
         """Compile the kernels, or load them from the cache, by a few steps on a network of four nodes."""
-        tiny = hold_out(Graph.from_edges([(0, 1), (1, 2), (2, 3), (3, 0)], nodes=range(6)), 0.3, seed=0)
+        tiny = small_network()
         with Workers(1) as one:
             form = "dense" if self.dense else "sparse"
             small = ScirOptions(moves=self.options.moves, non_links=self.options.non_links, form=form)

@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from blockmix.graph.graph import Graph
-from blockmix.graph.split import HeldOut, hold_out
+from blockmix.graph.split import HeldOut
 from blockmix.kernels.dynamics import LEAST_STRENGTH, Dense, Dynamics, Links, new_work, step_size
 from blockmix.kernels.layout import Key, Rows, empty_rows
 from blockmix.kernels.minibatch import draw_pairs
@@ -31,6 +30,7 @@ from blockmix.kernels.sgmc import (
 from blockmix.kernels.workers import WORTH_A_THREAD, Workers
 from blockmix.model import Model
 from blockmix.samplers.contract import Arrays, ChainKey, Info
+from blockmix.samplers.data import small_network
 from blockmix.samplers.minibatch import MiniBatches, iteration_key
 from blockmix.samplers.partition import find_parts
 from blockmix.samplers.sgmc_options import SgmcOptions
@@ -84,7 +84,7 @@ class Sgmc:
 
     def compile(self) -> None:
         """Compile the kernels, or load them from the cache, by a sweep on a network of six nodes."""
-        tiny = hold_out(Graph.from_edges([(0, 1), (1, 2), (2, 3), (3, 0)], nodes=range(6)), 0.3, seed=0)
+        tiny = small_network()
         with Workers(1) as one:
             sampler = type(self)(tiny, Model(2, kind=self.model.kind), SgmcOptions(start="random"), one)
             state = sampler.init((0, 0))
@@ -128,9 +128,7 @@ class Sgmc:
 
     def links_at(self, value: NDArray[np.float64], pairs: NDArray[np.float64]) -> Links:
         """Strengths and background at these values; `pairs` is what the expansions M begin at (S1)."""
-        prior = np.tile(np.array(self.model.eta[::-1], dtype=np.float64), (len(value), 1))
-        prior[-1] = 1.0
-        return theta_at(value, pairs * self.how.expand, prior, value.copy(), np.zeros(NO_BLOCKS))
+        return links_at(self.model, value, pairs * self.how.expand)
 
     def step(self, state: SgmcState, key: ChainKey, warm_up: bool) -> Info:
         """One sweep: iterations in compiled code, and those with a large mini-batch over all workers."""
@@ -146,18 +144,13 @@ class Sgmc:
                 updates += self._iterate_large(state, iteration_key(key, state.iteration), schedule)
                 state.iteration += 1
         if warm_up and self.how.learn_background and state.sweep < BACKGROUND_HELD_DOWN:
-            self._hold_background_down(state.links)
+            hold_background_down(state.links, self.most_background)
         state.sweep += 1
         eps = step_size(float(last), schedule.step, schedule.delay, schedule.decay)
         return Info(self._background(state), int(updates), self.batches.per_sweep, {"step": eps})
 
     def _schedule(self, warm_up: bool) -> Schedule:
-        """(L9) The steps; in warm-up the expansions of the strengths adapt at the strengths' own pace."""
-        o = self.options
-        step, strength_step = o.steps(self.communities)
-        delay = o.delay_of(self.batches.per_sweep)
-        adapt = min(strength_step, 1.0) if warm_up and self.how.expand else 0.0
-        return Schedule(step, strength_step, delay, o.decay if o.schedule == "annealed" else 0.0, adapt)
+        return schedule_of(self.options, self.communities, self.batches.per_sweep, warm_up)
 
     def _iterate_large(self, state: SgmcState, key: Key, schedule: Schedule) -> int:
         """One iteration with its nodes shared out over the workers; the bits are those of `iterate`."""
@@ -182,13 +175,6 @@ class Sgmc:
             self.work[0],
         )  # fmt: skip
         return int(count) + 1
-
-    def _hold_background_down(self, links: Links) -> None:
-        """Left free before communities have formed, the background can take all links, and they never do."""
-        most = self.most_background
-        if links.value[-1] > most:
-            links.value[-1] = most
-            links.theta[-1] = links.theta[-1].sum() * np.array([1.0 - most, most])
 
     def _background(self, state: SgmcState) -> float:
         return float(state.links.value[-1])
@@ -245,3 +231,26 @@ def theta_at(
     """Strengths at these values, each theta with the mean of its total, prior + M."""
     total = prior.sum(axis=1) + expansion
     return Links(np.stack([(1.0 - value) * total, value * total], axis=1), expansion, prior, shown, blocks)
+
+
+def links_at(model: Model, value: NDArray[np.float64], expansion: NDArray[np.float64]) -> Links:
+    """Strengths and, last, background of the assortative model at these values; `expansion` is M of (S1)."""
+    prior = np.ones((len(value), 2))
+    prior[:-1] = model.eta[::-1]
+    return theta_at(value, expansion, prior, value.copy(), np.zeros(NO_BLOCKS))
+
+
+def schedule_of(options: SgmcOptions, communities: int, iterations: int, warm_up: bool) -> Schedule:
+    """(L9) The steps, where a sweep has so many iterations; in warm-up the expansions of the strengths adapt at the
+    strengths' own pace."""
+    step, strength_step = options.steps(communities)
+    decay = options.decay if options.schedule == "annealed" else 0.0
+    adapt = min(strength_step, 1.0) if warm_up and options.expand else 0.0
+    return Schedule(step, strength_step, options.delay_of(iterations), decay, adapt)
+
+
+def hold_background_down(links: Links, most: float) -> None:
+    """Left free before communities have formed, the background can take all links, and they never do."""
+    if links.value[-1] > most:
+        links.value[-1] = most
+        links.theta[-1] = links.theta[-1].sum() * np.array([1.0 - most, most])

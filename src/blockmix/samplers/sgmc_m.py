@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from blockmix.graph.graph import Graph
-from blockmix.graph.split import HeldOut, hold_out
+from blockmix.graph.split import HeldOut
 from blockmix.kernels.bulk import SplitSettings, Strength, new_split_scratch, update_split_range
 from blockmix.kernels.bulk_pairs import add_split_probabilities, fill_excess, update_split_strengths
 from blockmix.kernels.bulk_split import Pool
@@ -42,9 +41,16 @@ from blockmix.kernels.sgmc import Schedule
 from blockmix.kernels.workers import WORTH_A_THREAD, Workers
 from blockmix.model import Model
 from blockmix.samplers.contract import Arrays, ChainKey, Info
+from blockmix.samplers.data import small_network
 from blockmix.samplers.minibatch import MiniBatches, iteration_key
 from blockmix.samplers.partition import find_parts
-from blockmix.samplers.sgmc import BACKGROUND_HELD_DOWN, BACKGROUND_SHARE, NO_BLOCKS, theta_at
+from blockmix.samplers.sgmc import (
+    BACKGROUND_HELD_DOWN,
+    BACKGROUND_SHARE,
+    hold_background_down,
+    links_at,
+    schedule_of,
+)
 from blockmix.samplers.sgmc_m_options import SgmcMOptions
 from blockmix.samplers.starts import HOME_SHARE, random_parts, start_strengths
 
@@ -107,7 +113,7 @@ class SgmcM:
 
     def compile(self) -> None:
         """Compile the kernels, or load them from the cache, by a sweep on a network of six nodes."""
-        tiny = hold_out(Graph.from_edges([(0, 1), (1, 2), (2, 3), (3, 0)], nodes=range(6)), 0.3, seed=0)
+        tiny = small_network()
         with Workers(1) as one:
             sampler = SgmcM(tiny, Model(3), SgmcMOptions(start="random"), one)
             state = sampler.init((0, 0))
@@ -150,17 +156,11 @@ class SgmcM:
 
     def links_at(self, value: NDArray[np.float64], pairs: NDArray[np.float64]) -> Links:
         """Strengths and background at these values; `pairs` is what the expansions M begin at (S1)."""
-        prior = np.ones((self.communities + 1, 2))
-        prior[:-1] = self.model.eta[::-1]
-        return theta_at(value, pairs * self.how.expand, prior, value.copy(), np.zeros(NO_BLOCKS))
+        return links_at(self.model, value, pairs * self.how.expand)
 
     def _schedule(self, warm_up: bool) -> Schedule:
         """(L9) The steps of `sgmc`."""
-        o = self.options
-        step, strength_step = o.steps(self.communities)
-        decay = o.decay if o.schedule == "annealed" else 0.0
-        adapt = min(strength_step, 1.0) if warm_up and self.how.expand else 0.0
-        return Schedule(step, strength_step, o.delay_of(self.batches.per_sweep), decay, adapt)
+        return schedule_of(self.options, self.communities, self.batches.per_sweep, warm_up)
 
     def step(self, state: SgmcMState, key: ChainKey, warm_up: bool) -> Info:
         """One sweep: as many mini-batches as update about all nodes."""
@@ -180,16 +180,9 @@ class SgmcM:
             elif reason == FULL_TABLE:
                 self._make_room(state)
         if warm_up and self.how.learn_background and state.sweep < BACKGROUND_HELD_DOWN:
-            self._hold_background_down(state.links)
+            hold_background_down(state.links, self.most_background)
         state.sweep += 1
         return self._info(state, schedule, updates)
-
-    def _hold_background_down(self, links: Links) -> None:
-        """As in `sgmc`: left free before communities have formed, the background can take all links."""
-        most = self.most_background
-        if links.value[-1] > most:
-            links.value[-1] = most
-            links.theta[-1] = links.theta[-1].sum() * np.array([1.0 - most, most])
 
     def _iterate_shared(self, state: SgmcMState, key: ChainKey, schedule: Schedule) -> int:
         """One iteration with its nodes shared out among the workers; returns how many nodes it updated."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from blockmix.errors import InputError
-from blockmix.samplers.sgmc_options import SgmcOptions, check_count, check_positive
+from blockmix.samplers.checks import check_count, check_positive
+from blockmix.samplers.sgmc_options import SgmcOptions
 
 # Rows of about so many communities are full in any case: small steps would save nothing.
 FEW = 6

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 from blockmix.errors import InputError
+from blockmix.samplers.checks import check_choice, check_count, check_positive
 
 # The paper's schedule is eps_t = (1024 + t)^-0.5, for memberships and strengths alike.
 PAPER_DELAY, PAPER_STEP = 1024.0, 1024.0**-0.5
@@ -65,8 +65,7 @@ class SgmcOptions:
             ("schedule", ("annealed", "constant")),
             ("start", ("partition", "random")),
         ):
-            if getattr(self, name) not in known:
-                raise InputError(f"{name} must be one of {', '.join(known)}, not {getattr(self, name)!r}")
+            check_choice(name, getattr(self, name), known)
         if not isinstance(self.preconditioned, bool):
             raise InputError(f"preconditioned must be True or False, not {self.preconditioned!r}")
         if self.totals == "degree" and not self.preconditioned:
@@ -94,17 +93,3 @@ class SgmcOptions:
         if self.delay is not None:
             return float(self.delay)
         return 100.0 * iterations if self.expand else PAPER_DELAY
-
-
-def check_count(name: str, value: Any) -> None:
-    """A whole number from 1 to a billion."""
-    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= 10**9:
-        raise InputError(f"{name} must be a whole number from 1 to {10**9}, not {value!r}")
-
-
-def check_positive(name: str, value: Any, most: float) -> None:
-    """A number above 0 and at most `most`."""
-    number = isinstance(value, float | int) and not isinstance(value, bool)
-    if not number or not 0 < value <= most or value == math.inf:
-        limit = "" if most == math.inf else f" of at most {most:g}"
-        raise InputError(f"{name} must be a positive number{limit}, not {value!r}")

@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import digamma
 
-from blockmix.graph.graph import Graph
-from blockmix.graph.split import HeldOut, hold_out
+from blockmix.graph.split import HeldOut
 from blockmix.kernels.layout import Key, Rows, empty_rows
 from blockmix.kernels.variational import (
     Factors,
@@ -35,6 +34,7 @@ from blockmix.kernels.variational import (
 from blockmix.kernels.workers import Workers
 from blockmix.model import Model
 from blockmix.samplers.contract import Arrays, ChainKey, Info, Moments
+from blockmix.samplers.data import small_network
 from blockmix.samplers.minibatch import MiniBatches, iteration_key
 from blockmix.samplers.partition import find_parts
 from blockmix.samplers.scir import non_link_weight
@@ -121,7 +121,7 @@ class Svi:
 
     def compile(self) -> None:
         """Compile the kernels, or load them from the cache, by a step on a network of four nodes."""
-        tiny = hold_out(Graph.from_edges([(0, 1), (1, 2), (2, 3), (3, 0)], nodes=range(6)), 0.3, seed=0)
+        tiny = small_network()
         with Workers(1) as one:
             sampler = Svi(tiny, Model(2), SviOptions(pairs=self.options.pairs), one)
             state = sampler.init((0, 0))

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 from blockmix.errors import InputError
+from blockmix.samplers.checks import check_choice, check_count, check_positive
 
 
 @dataclass(frozen=True)
@@ -40,13 +40,9 @@ class SviOptions:
 
     def __post_init__(self) -> None:
         for name in ("neighbors", "non_neighbors", "batch_non_links", "most_rounds"):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= 10**9:
-                raise InputError(f"{name} must be a whole number from 1 to {10**9}, not {value!r}")
+            check_count(name, getattr(self, name))
         for name in ("delay", "strength_delay", "tolerance"):
-            value = getattr(self, name)
-            if not isinstance(value, float | int) or not (0 < value < math.inf):
-                raise InputError(f"{name} must be a positive number, not {value!r}")
+            check_positive(name, getattr(self, name))
         for name in ("step", "strength_step"):
             value = getattr(self, name)
             if not isinstance(value, float | int) or not 0 < value <= 1:
@@ -58,5 +54,4 @@ class SviOptions:
                     f"{name} must lie between 0 and 1, above 0.5 for the steps to converge, not {value!r}"
                 )
         for name, known in (("pairs", ("joint", "factors")), ("start", ("partition", "random"))):
-            if getattr(self, name) not in known:
-                raise InputError(f"{name} must be one of {', '.join(known)}, not {getattr(self, name)!r}")
+            check_choice(name, getattr(self, name), known)
