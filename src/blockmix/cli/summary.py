@@ -30,8 +30,8 @@ def print_summary(post: Posterior, threshold: float, folder: Path | None) -> Non
     console.print(
         f"[bold]{len(covers):,} communities[/] in {_count(post.graph.n_nodes, 'node')} and "
         f"{_count(post.graph.n_edges, 'link')}\n"
-        f"A member makes at least {threshold:.0%} of its links there. Strength: how likely two\n"
-        "members are to link, with its 90% interval.\n"
+        f"A member more likely than not makes at least {threshold:.0%} of its links there. Strength:\n"
+        "how likely two members are to link, with its 90% interval.\n"
     )
     if covers:
         console.print(_communities(post, covers))

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from blockmix.posterior.posterior import Posterior
 from blockmix.posterior.tables import beta_interval
 
-# A member makes at least this share of its links in the community.
+# A member more likely than not makes at least this share of its links in the community.
 THRESHOLD = 0.1
 # A bridge has two memberships that are both this large, and whose lower bound (5%) stays above the second.
 BRIDGE_SHARE, BRIDGE_LOWER = 0.1, 0.02

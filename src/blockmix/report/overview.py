@@ -53,8 +53,8 @@ def lead(found: Findings) -> str:
         else f"{counted(bridges, 'node')} surely {'belongs' if bridges == 1 else 'belong'} to more than one"
     )
     return (
-        f"Each node divides its links among communities; it counts as a member where it makes at least {share} "
-        f"of them. {between}. Every share comes with a {found.level:.0%} credible interval, and all numbers are "
+        f"Each node divides its links among communities; it counts as a member where, more likely than not, it "
+        f"makes at least {share} of them. {between}. Every share comes with a {found.level:.0%} credible interval, and all numbers are "
         f"averages over the posterior of a mixed-membership model of the {counted(graph.n_edges, 'link')}."
     )
 

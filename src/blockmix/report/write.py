@@ -21,7 +21,7 @@ def report_html(
 ) -> str:
     """The report as text: one HTML page with its data, styles and scripts inside.
 
-    A node is a member of a community where its mean membership reaches `threshold`; `level` is the
+    A node is a member of a community as `Posterior.communities` has it, by `threshold`; `level` is the
     probability inside every interval. `seed` is that of the layout: the same seed draws the same picture.
     """
     from blockmix.report.communities import Findings
