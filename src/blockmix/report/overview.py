@@ -54,7 +54,8 @@ def lead(found: Findings) -> str:
     )
     return (
         f"Each node divides its links among communities; it counts as a member where, more likely than not, it "
-        f"makes at least {share} of them. {between}. Every share comes with a {found.level:.0%} credible interval, and all numbers are "
+        f"makes at least {share} of them. {between}. Every share comes with a {found.level:.0%} credible "
+        f"interval, and all numbers are "
         f"averages over the posterior of a mixed-membership model of the {counted(graph.n_edges, 'link')}."
     )
 
