@@ -16,6 +16,8 @@ from blockmix.experiments.trial import Outcome, Trial
 PANELS = {"Synthetic": 4, "US-AIR": 10}
 # "converges to the same level" is read as: within this of the exact sampler's last perplexity.
 SAME_LEVEL = 1.03
+# "in comparable time", "much slower": up to, or more than, so many times as long.
+COMPARABLE = 3.0
 
 
 def trials(quick: bool) -> list[Trial]:
@@ -24,10 +26,10 @@ def trials(quick: bool) -> list[Trial]:
     methods = [CGS, LMC, SCIR] + [m._replace(options=m.options | constant) for m in (SGMC, SGMC_PRINTED)]
     return [
         Trial(
-            "figure1", panel, NETWORKS[panel], k, m.name, m.sampler, seed, seconds=6.0 if quick else 30.0,
+            "figure1", panel, NETWORKS[panel], k, m.name, m.sampler, seed, seconds=5.0 if quick else 25.0,
             options=m.options,
         )
-        for panel, k in PANELS.items() for m in methods for seed in range(1, 3 if quick else 6)
+        for panel, k in PANELS.items() for m in methods for seed in range(1, 3 if quick else 4)
     ]  # fmt: skip
 
 
@@ -58,12 +60,12 @@ def claims(outcomes: Sequence[Outcome]) -> list[Claim]:
                 Claim(
                     "Synthetic: cgs converges very fast, sgmc with a fixed step in comparable time to the same level",
                     "curves of cgs and sgmc meet", f"last perplexity and time to within 3% of cgs: {measured}",
-                    verdict(reach["sgmc"] <= 10 * max(reach["cgs"], 0.1)),
+                    verdict(reach["sgmc"] <= COMPARABLE * max(reach["cgs"], 0.1)),
                 ),
                 Claim(
                     "Synthetic: lmc converges much slower than both", "lmc last",
                     "time to within 3% of cgs: " + ", ".join(f"{m} {_time(reach[m])}" for m in ("lmc", "cgs", "sgmc")),
-                    verdict(reach["lmc"] > 3 * min(reach["cgs"], reach["sgmc"])),
+                    verdict(reach["lmc"] > COMPARABLE * min(reach["cgs"], reach["sgmc"])),
                 ),
             ]  # fmt: skip
         else:
