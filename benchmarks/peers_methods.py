@@ -23,7 +23,7 @@ def blockmix(seconds: float) -> Callable[[Any, int], Result]:
         import blockmix as bm
 
         post = bm.fit(data.training, seed=seed, held_out=data, time_limit=seconds, progress=False)
-        return list(post.covers(0.1).values()), post.node_link_probability
+        return list(post.covers().values()), post.node_link_probability
 
     return run
 
@@ -48,7 +48,7 @@ def of_networkx(name: str, **options: Any) -> Callable[[Any, int], Result]:
     return run
 
 
-def networkit_local(name: str) -> Callable[[Any, int], Result]:
+def networkit_local(name: str, *options: Any) -> Callable[[Any, int], Result]:
     """A local method of networkit, from every node that no community has reached yet."""
 
     def run(data: Any, seed: int) -> Result:
@@ -58,8 +58,7 @@ def networkit_local(name: str) -> Callable[[Any, int], Result]:
         graph = nk.Graph(data.training.n_nodes)
         for a, b in data.training.edges().tolist():
             graph.addEdge(a, b)
-        make = getattr(nk.scd, name)
-        method = make(graph, 1.0) if name == "LFMLocal" else make(graph)
+        method = getattr(nk.scd, name)(graph, *options)
         reached = np.zeros(data.training.n_nodes, dtype=bool)
         covers = []
         for a in np.argsort(-data.training.degrees, kind="stable").tolist():
@@ -145,8 +144,9 @@ METHODS: dict[str, tuple[Callable[[Any, int], Result], bool]] = {
     "k-clique (cdlib)": (of_networkx("kclique", k=4), True),
     "Ego-splitting (cdlib)": (of_networkx("egonet_splitter"), True),
     "BigClam (cdlib)": (of_networkx("big_clam"), True),
-    "LFM (networkit)": (networkit_local("LFMLocal"), True),
-    "GCE (networkit)": (networkit_local("LocalTightnessExpansion"), True),
+    "LFM (networkit)": (networkit_local("LFMLocal", 1.0), True),
+    "GCE (networkit)": (networkit_local("GCE", "M"), True),
+    "Local tightness (networkit)": (networkit_local("LocalTightnessExpansion"), True),
     "PLM (networkit)": (networkit_plm, False),
     "Leiden modularity (igraph)": (leiden("modularity"), False),
     "Leiden CPM (igraph)": (leiden("CPM"), False),

@@ -1,7 +1,9 @@
 """`blockmix reproduce`: runs, resumes, and says what it found."""
 
 import csv
+import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -10,7 +12,9 @@ from blockmix.cli.app import app
 from blockmix.errors import InputError
 from blockmix.experiments import find_figure
 from blockmix.experiments import run as running
+from blockmix.experiments.text import CLAIMS
 from blockmix.experiments.trial import run_trial
+from blockmix.graph.datasets import load_dataset
 
 pytest.importorskip("matplotlib")
 
@@ -54,13 +58,32 @@ def test_a_figure_leaves_a_table_a_picture_and_claims_and_is_not_run_twice(tmp_p
     assert any("4 of 5 trials are there already" in line for line in said)
 
 
-def test_a_figure_without_its_network_says_so(tmp_path, monkeypatch):
-    def missing(name):
-        raise InputError(f"{name} is not on this machine")
+@pytest.mark.usefixtures("_data")
+def test_a_figure_without_its_network_says_so_and_the_others_are_run(tmp_path, monkeypatch):
+    def some(name):
+        if name == "us-air-712":
+            raise InputError(f"{name} is not on this machine")
+        return load_dataset(name)
 
-    monkeypatch.setattr("blockmix.graph.datasets.load_dataset", missing)
-    with pytest.raises(InputError, match="figure1 needs the network synthetic-75"):
-        running.reproduce([small_figure()], tmp_path, quick=True, jobs=1, say=print)
+    monkeypatch.setattr("blockmix.graph.datasets.load_dataset", some)
+    first = replace(small_figure(("US-AIR",)), name="figure4")
+    said = []
+    with pytest.raises(InputError, match=r"figure4 needs the network us-air-712: .* not on this machine"):
+        running.reproduce(
+            [first, small_figure(methods=("scir",))], tmp_path, quick=True, jobs=1, say=said.append
+        )
+    assert any("figure4: not run" in line for line in said)
+    assert (tmp_path / "figure1.png").exists()
+    assert "figure" in (tmp_path / "claims.md").read_text("utf-8")
+
+
+def test_what_no_figure_shows_is_among_the_claims_with_its_evidence():
+    """Tests that the claims name exist."""
+    root = Path(__file__).parents[2]
+    for claim in CLAIMS:
+        assert any(word in claim.holds for word in ("holds", "does not hold", "not tested"))
+        for name in re.findall(r"(?:tests|docs)/[\w/.-]+\w", claim.measured):
+            assert (root / name).exists(), name
 
 
 def test_the_command_names_the_figures_there_are(tmp_path):

@@ -46,6 +46,21 @@ def verdict(holds: bool | None) -> str:
     return {True: "holds", False: "does not hold", None: "undecided"}[holds]
 
 
+def in_both_forms(corrected: bool, printed: bool) -> str:
+    """The verdict on the corrected update, and where it differs that on the update as printed."""
+    if corrected == printed:
+        return verdict(corrected)
+    return f"{verdict(corrected)}; as printed, {verdict(printed)}"
+
+
+def best_or_near(by_setting: dict[Any, float], named: Any, near: float = 1.01) -> bool | None:
+    """Whether the setting that the paper names has the least score; None where the least is hardly less."""
+    least = min(by_setting.values())
+    if by_setting[named] == least:
+        return True
+    return None if by_setting[named] <= near * least else False
+
+
 def select(outcomes: Iterable[Outcome], **wanted: Any) -> list[Outcome]:
     """The outcomes whose trials have these values."""
     return [o for o in outcomes if all(getattr(o.trial, name) == value for name, value in wanted.items())]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from blockmix.experiments.drawing import over_time, panels
-from blockmix.experiments.figure import Claim, Figure, curve, mean_of, select, verdict
+from blockmix.experiments.figure import Claim, Figure, curve, in_both_forms, mean_of, select, verdict
 from blockmix.experiments.methods import NETWORKS, SCIR, SGMC, SGMC_M, SGMC_PRINTED, SVI
 from blockmix.experiments.trial import Outcome, Trial
 
@@ -19,8 +19,9 @@ PANELS = {
 METHODS = (SGMC, SGMC_PRINTED, SGMC_M, SVI, SCIR)
 # The early stage of a run: this share of its time.
 EARLY = 0.1
-# "very large": so many times the perplexity of sgmc.
-FAR = 2.0
+# "very large": so many times the perplexity of sgmc; "much lower": at most this share.
+FAR, MUCH = 2.0, 0.9
+FORMS = (SGMC.name, SGMC_PRINTED.name)
 
 
 def trials(quick: bool) -> list[Trial]:
@@ -62,17 +63,23 @@ def claims(outcomes: Sequence[Outcome]) -> list[Claim]:
         Claim(
             "early on sgmc-m is ahead of the others", "lowest at first",
             f"perplexity after {EARLY:.0%} of the time. " + "; ".join(said(early, p) for p in PANELS),
-            verdict(all(early[p, "sgmc-m"] <= min(early[p, m] for m in ("sgmc", "svi")) for p in PANELS)),
+            in_both_forms(
+                *(all(early[p, "sgmc-m"] <= min(early[p, m], early[p, "svi"]) for p in PANELS) for m in FORMS)
+            ),
         ),
         Claim(
             "in the end sgmc is below sgmc-m", "lower in the end",
             "last perplexity. " + "; ".join(said(last, p) for p in PANELS),
-            verdict(all(last[p, "sgmc"] <= last[p, "sgmc-m"] for p in PANELS)),
+            in_both_forms(*(all(last[p, m] <= last[p, "sgmc-m"] for p in PANELS) for m in FORMS)),
         ),
         Claim(
-            "US-AIR and RELATIVITY, K = 50: sgmc and sgmc-m end much lower than svi", "far below",
+            "US-AIR and RELATIVITY, K = 50: sgmc ends much lower than svi", "far below",
             "last perplexity. " + "; ".join(said(last, p) for p in first_two),
-            verdict(all(max(last[p, "sgmc"], last[p, "sgmc-m"]) < 0.9 * last[p, "svi"] for p in first_two)),
+            in_both_forms(*(all(last[p, m] < MUCH * last[p, "svi"] for p in first_two) for m in FORMS)),
+        ),
+        Claim(
+            "US-AIR and RELATIVITY, K = 50: sgmc-m ends much lower than svi", "far below", "last perplexity as above",
+            verdict(all(last[p, "sgmc-m"] < MUCH * last[p, "svi"] for p in first_two)),
         ),
         Claim(
             "with many communities the perplexity of svi becomes so large that it cannot be compared", "not shown",
@@ -82,7 +89,7 @@ def claims(outcomes: Sequence[Outcome]) -> list[Claim]:
         Claim(
             "at every iteration sgmc is faster and more accurate than svi (abstract)", "strictly dominates",
             "early and last as above",
-            verdict(all(t[p, "sgmc"] <= t[p, "svi"] for t in (early, last) for p in PANELS)),
+            in_both_forms(*(all(t[p, m] <= t[p, "svi"] for t in (early, last) for p in PANELS) for m in FORMS)),
         ),
     ]  # fmt: skip
 

@@ -9,11 +9,14 @@ from blockmix.experiments.drawing import against, over_time, panels
 from blockmix.experiments.figure import Claim, Figure, mean_of, select, verdict
 from blockmix.experiments.methods import NETWORKS, SGMC_M
 from blockmix.experiments.trial import Outcome, Trial
+from blockmix.samplers.sgmc_m_options import SgmcMOptions
 
 MEMORY = ("US-AIR", "NETSCIENCE", "RELATIVITY", "HEP-PH")
 COMMUNITIES = (30, 100, 300, 500, 1000)
 THRESHOLDS = (0.5, 0.7, 0.9, 1.0)
 SETTINGS = {"Synthetic": 10, "US-AIR": 50}
+# One step for all thresholds, that of the default one: left out, it would change with them.
+STEPS = {panel: SgmcMOptions().steps(k)[0] for panel, k in SETTINGS.items()}
 
 
 def trials(quick: bool) -> list[Trial]:
@@ -29,7 +32,7 @@ def trials(quick: bool) -> list[Trial]:
     settings = [
         Trial(
             "figure5", panel, NETWORKS[panel], k, f"threshold {tau:g}", "sgmc-m", seed,
-            seconds=4.0 if quick else 12.0, x=tau, options=SGMC_M.options | {"threshold": tau},
+            seconds=4.0 if quick else 12.0, x=tau, options=SGMC_M.options | {"threshold": tau, "step": STEPS[panel]},
         )
         for panel, k in SETTINGS.items() for tau in THRESHOLDS for seed in seeds
     ]  # fmt: skip

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from blockmix.experiments.drawing import over_time, panels
-from blockmix.experiments.figure import Claim, Figure, mean_of, select, verdict
+from blockmix.experiments.figure import Claim, Figure, best_or_near, mean_of, select, verdict
 from blockmix.experiments.methods import NETWORKS, SGMC, SGMC_PRINTED
 from blockmix.experiments.trial import Outcome, Trial
 
@@ -58,21 +58,19 @@ def claims(outcomes: Sequence[Outcome]) -> list[Claim]:
     for form in FORMS:
         name = f"sgmc{form}"
         by_step = {s: mean_of(select(outcomes, panel=f"step{form}", x=s), "perplexity") for s in STEPS}
-        best = min(by_step, key=lambda step: by_step[step])
         found.append(
             Claim(
                 f"{name}: on US-AIR a constant step of 0.01 is best, larger ones are biased, smaller ones slow", "0.01",
                 ", ".join(f"{step:g}: {value:.3f}" for step, value in by_step.items()),
-                verdict(best == 0.01),
+                verdict(best_or_near(by_step, 0.01)),
             )
         )  # fmt: skip
         for panel, paper in (("Synthetic", 5), ("US-AIR", 20)):
             by_m = {m: mean_of(select(outcomes, panel=f"{panel}{form}", x=m), "perplexity") for m in STRATA}
-            best_m = min(by_m, key=lambda m: by_m[m])
             found.append(
                 Claim(
                     f"{name}: on {panel} m = {paper} is best", f"m = {paper}",
-                    ", ".join(f"m = {m}: {value:.3f}" for m, value in by_m.items()), verdict(best_m == paper),
+                    ", ".join(f"m = {m}: {value:.3f}" for m, value in by_m.items()), verdict(best_or_near(by_m, paper)),
                 )
             )  # fmt: skip
     return found + _batch_claims(outcomes)

@@ -15,7 +15,9 @@ class Method(NamedTuple):
     marker: str
 
 
-# Settings of the paper: random starts, (tau0 + t)^-kappa with 1024 and 0.5, 10 neighbours and 10 others.
+# As in the paper all start at random, with alpha = 1/K, 10 neighbours and 10 others. The printed update has the paper's
+# steps, (1024 + t)^-0.5; the corrected one has blockmix's own, because at those of the paper it hardly moves
+# (docs/lab-notes.md). svi is that of blockmix, whose indicators of a pair are kept together.
 _PAPER = {"start": "random"}
 
 SGMC = Method("sgmc", "sgmc", dict(_PAPER), "#0072B2", "o")
