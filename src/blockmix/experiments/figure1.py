@@ -27,7 +27,7 @@ def trials(quick: bool) -> list[Trial]:
     methods = [CGS, LMC, SCIR] + [m._replace(options=m.options | constant) for m in (SGMC, SGMC_PRINTED)]
     return [
         Trial(
-            "figure1", panel, NETWORKS[panel], k, m.name, m.sampler, seed, seconds=5.0 if quick else 25.0,
+            "figure1", panel, NETWORKS[panel], k, m.name, m.sampler, seed, seconds=5.0 if quick else 20.0,
             options=m.options,
         )
         for panel, k in PANELS.items() for m in methods for seed in range(1, 3 if quick else 4)

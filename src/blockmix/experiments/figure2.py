@@ -20,7 +20,7 @@ def trials(quick: bool) -> list[Trial]:
     """sgmc, sgmc-m and scir. An iteration is a mini-batch of the first two and a sweep of all nodes of scir."""
     return [
         Trial(
-            "figure2", panel, NETWORKS[panel], k, m.name, m.sampler, seed, seconds=1.5 if quick else 3.0, x=k,
+            "figure2", panel, NETWORKS[panel], k, m.name, m.sampler, seed, seconds=1.5 if quick else 2.5, x=k,
             options=m.options,
         )
         for panel in PANELS for k in COMMUNITIES for m in (SGMC, SGMC_M, SCIR)

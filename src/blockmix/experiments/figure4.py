@@ -28,7 +28,7 @@ def trials(quick: bool) -> list[Trial]:
     """svi in all four, which the paper leaves out of the last two."""
     return [
         Trial(
-            "figure4", panel, NETWORKS[network], k, m.name, m.sampler, seed, seconds=8.0 if quick else 36.0,
+            "figure4", panel, NETWORKS[network], k, m.name, m.sampler, seed, seconds=8.0 if quick else 24.0,
             options=m.options,
         )
         for panel, (network, k) in PANELS.items() for m in METHODS for seed in range(1, 3 if quick else 4)

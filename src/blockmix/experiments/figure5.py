@@ -24,7 +24,7 @@ def trials(quick: bool) -> list[Trial]:
     seeds = range(1, 3 if quick else 4)
     memory = [
         Trial(
-            "figure5", "memory", NETWORKS[network], k, network, "sgmc-m", seed, seconds=2.5 if quick else 6.0, x=k,
+            "figure5", "memory", NETWORKS[network], k, network, "sgmc-m", seed, seconds=2.5 if quick else 5.0, x=k,
             options=SGMC_M.options,
         )
         for network in MEMORY for k in COMMUNITIES for seed in ((1,) if quick else (1, 2, 3))
@@ -32,7 +32,7 @@ def trials(quick: bool) -> list[Trial]:
     settings = [
         Trial(
             "figure5", panel, NETWORKS[panel], k, f"threshold {tau:g}", "sgmc-m", seed,
-            seconds=4.0 if quick else 12.0, x=tau, options=SGMC_M.options | {"threshold": tau, "step": STEPS[panel]},
+            seconds=4.0 if quick else 9.0, x=tau, options=SGMC_M.options | {"threshold": tau, "step": STEPS[panel]},
         )
         for panel, k in SETTINGS.items() for tau in THRESHOLDS for seed in seeds
     ]  # fmt: skip
