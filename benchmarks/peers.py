@@ -37,6 +37,7 @@ NETWORKS = (
 )  # fmt: skip
 SCORES = ("onmi", "omega", "f1", "auc")
 HELD_OUT = 0.05
+THREADS = 1  # for every method: most of them know no other number
 Results = dict[str, dict[str, list[dict[str, Any]]]]  # by network, by method, one row a seed
 # Omega looks at all pairs that share a community: beyond so many nodes in one community it is left out.
 LARGEST_FOR_OMEGA = 30_000
@@ -103,7 +104,7 @@ def measure(
     with tempfile.TemporaryDirectory() as folder:
         out = str(Path(folder, "found.npz"))
         command = [sys.executable, __file__, "--one", method, name, str(seed), out]
-        environment = os.environ | {"PYTHONWARNINGS": "ignore", "OMP_NUM_THREADS": "2"}
+        environment = os.environ | {"PYTHONWARNINGS": "ignore", "OMP_NUM_THREADS": str(THREADS)}
         try:
             done = subprocess.run(
                 command, capture_output=True, text=True, timeout=limit, env=environment, check=False
@@ -131,7 +132,10 @@ def scores(covers: list[np.ndarray], truth: list[np.ndarray], nodes: int) -> dic
     """Communities of one node say nothing and are left out; comparison on the nodes that truth covers."""
     covered = np.unique(np.concatenate(truth))
     if len(covered) < nodes:
-        covers, truth = restrict(covers, covered), restrict(truth, covered)
+        covers, truth = (
+            [np.searchsorted(covered, members) for members in restrict(cover, covered)]
+            for cover in (covers, truth)
+        )
     covers = [c for c in unique_communities(covers) if len(c) > 1]
     truth = unique_communities(truth)
     small = not covers or max(len(c) for c in covers) <= LARGEST_FOR_OMEGA

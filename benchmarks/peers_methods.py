@@ -22,8 +22,8 @@ def blockmix(seconds: float) -> Callable[[Any, int], Result]:
     def run(data: Any, seed: int) -> Result:
         import blockmix as bm
 
-        post = bm.fit(data.training, seed=seed, held_out=data, time_limit=seconds, progress=False)
-        return list(post.covers().values()), post.node_link_probability
+        post = bm.fit(data.training, seed=seed, held_out=data, time_limit=seconds, threads=1, progress=False)
+        return list(post.covers(complete=True).values()), post.node_link_probability
 
     return run
 

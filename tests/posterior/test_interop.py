@@ -76,7 +76,7 @@ def test_cdlib_gets_the_overlapping_communities(post):
     clustering = post.to_cdlib(threshold=0.2)
     assert clustering.overlap
     found = {frozenset(members) for members in clustering.communities}
-    assert found == {frozenset(members) for members in post.communities(0.2).values()}
+    assert found == {frozenset(members) for members in post.communities(0.2, complete=True).values()}
 
 
 def test_arviz_gets_strengths_background_and_chosen_nodes(post):

@@ -131,7 +131,7 @@ def _compare(post: Posterior, file: CoverFile, threshold: float, all_nodes: bool
 
     if not file.communities:
         raise InputError("the file of known communities lists none: there is nothing to compare with")
-    found: Any = list(post.covers(threshold).values())
+    found: Any = list(post.covers(threshold, complete=True).values())
     listed = np.unique(np.concatenate(file.communities))
     if all_nodes or len(listed) == post.graph.n_nodes:
         return compare_covers(found, file.communities, post.graph.n_nodes)

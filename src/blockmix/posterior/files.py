@@ -44,10 +44,12 @@ def write_memberships(post: Posterior, path: Path, *, threshold: float = 0.0) ->
 def write_communities(post: Posterior, path: Path, *, threshold: float = 0.1) -> None:
     """Write one community a line, its members in your labels separated by tabs, strongest member first.
 
+    The cover is complete: every node that has a link is in it, and its communities are connected.
     `blockmix.evaluate.read_covers` reads the file back.
     """
     names = label_texts(post.graph.labels, _BREAKS_COVER)
-    write_pieces(path, (_cover_line(names[nodes].tolist()) for nodes in post.covers(threshold).values()))
+    covers = post.covers(threshold, complete=True)
+    write_pieces(path, (_cover_line(names[nodes].tolist()) for nodes in covers.values()))
 
 
 def write_held_out(post: Posterior, path: Path) -> None:

@@ -50,7 +50,7 @@ def to_cdlib(post: Posterior, *, threshold: float = 0.1) -> Any:
         "seed": post.provenance["seed"],
     }
     return cdlib.NodeClustering(
-        list(post.communities(threshold).values()), graph=to_networkx(post), method_name="blockmix",
+        list(post.communities(threshold, complete=True).values()), graph=to_networkx(post), method_name="blockmix",
         method_parameters=settings, overlap=True,
     )  # fmt: skip
 

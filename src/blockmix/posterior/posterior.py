@@ -16,8 +16,9 @@ from blockmix.evaluate import CalibrationTable, Scores, calibration, score
 from blockmix.graph.graph import Graph
 from blockmix.graph.labels import Label
 from blockmix.graph.query import checked_pairs
+from blockmix.posterior.covers import complete_cover, sure_members
 from blockmix.posterior.draws import Draw
-from blockmix.posterior.tables import MembershipTable, StrengthTable, beta_above, beta_interval
+from blockmix.posterior.tables import MembershipTable, StrengthTable, beta_interval
 
 if TYPE_CHECKING:
     from blockmix.posterior.diagnostics import DiagnosticsTable
@@ -88,28 +89,33 @@ class Posterior:
             [labels[int(a)] for a in nodes[keep]], self.community[keep], mean, sd, lower, upper
         )
 
-    def communities(self, threshold: float = 0.1, *, min_size: int = 2) -> dict[int, list[Label]]:
+    def communities(
+        self, threshold: float = 0.1, *, min_size: int = 2, complete: bool = False
+    ) -> dict[int, list[Label]]:
         """Overlapping communities in your own labels: number -> members, strongest member first.
 
         A node belongs to every community in which its membership is more likely than not at least `threshold`, and
         to the one it is in most if its mean membership there reaches `threshold`. Communities with fewer than
         `min_size` members are left out.
+
+        With `complete` every node that has a link is in a community, and every community is connected, as in the file
+        communities.txt and in `to_cdlib`: nodes that reach the threshold nowhere go where their neighbours are, a
+        second membership has to stand for two links, and parts that no link joins are communities of their own,
+        numbered from `n_communities` on.
         """
         labels = self.graph.labels
         return {
             k: [labels[int(a)] for a in nodes]
-            for k, nodes in self.covers(threshold, min_size=min_size).items()
+            for k, nodes in self.covers(threshold, min_size=min_size, complete=complete).items()
         }
 
-    def covers(self, threshold: float = 0.1, *, min_size: int = 2) -> dict[int, NDArray[np.int64]]:
+    def covers(
+        self, threshold: float = 0.1, *, min_size: int = 2, complete: bool = False
+    ) -> dict[int, NDArray[np.int64]]:
         """The same as `communities` with node numbers instead of labels."""
         _check_share("threshold", threshold)
-        nodes = np.repeat(np.arange(self.graph.n_nodes), np.diff(self.offsets))
-        keep = self.mean >= threshold
-        largest = np.zeros(len(keep), dtype=bool)
-        largest[self.offsets[:-1][np.diff(self.offsets) > 0]] = True
-        keep &= largest | (beta_above(self.mean, self.sd, threshold) >= 0.5)
-        nodes, community, mean = nodes[keep], self.community[keep], self.mean[keep]
+        chosen = complete_cover if complete else sure_members
+        nodes, community, mean = chosen(self, threshold)
         order = np.lexsort((nodes, -mean, community))
         numbers, begins = np.unique(community[order], return_index=True)
         members = np.split(nodes[order], begins[1:]) if len(numbers) else []

@@ -7,7 +7,8 @@ import math
 import numpy as np
 
 from blockmix.graph.graph import Graph
-from blockmix.samplers.partition import fine_to_coarse, integrated_likelihood
+from blockmix.samplers.dendrogram import Dendrogram
+from blockmix.samplers.partition import best_cut, fine_to_coarse, integrated_likelihood
 
 # A part of fewer nodes is a leftover, not a community.
 SMALLEST_COMMUNITY = 3
@@ -18,16 +19,21 @@ FEWEST = 2
 def choose_communities(graph: Graph, seed: int) -> int:
     """The number of communities in the hard partition of the highest integrated likelihood, at least two.
 
-    The likelihood has every strength integrated out, so more parts have to pay for themselves: the best
-    number is inside the range, not at its end. Overlap is not looked at, and does not need to be: a node that is in
-    two communities is put into one of them, and both are still there. The whole network as one part is no candidate:
+    The likelihood has every strength integrated out, so more parts have to pay for themselves: the best number is
+    inside the range, not at its end. The partition is a cut through the tree of groups of groups, since communities
+    need not all be of one resolution. Overlap is not looked at, and does not need to be: a node that is in two
+    communities is put into one of them, and both are still there. The whole network as one part is no candidate:
     where communities overlap a lot it can beat every partition, and yet there is something to find.
     """
-    best, best_score = FEWEST, -math.inf
-    for _, _, parts in fine_to_coarse(graph, np.random.default_rng(seed)):
-        sizes = np.bincount(parts)
-        found = int(np.count_nonzero(sizes >= SMALLEST_COMMUNITY))
-        score = integrated_likelihood(graph, parts, len(sizes))
-        if found >= FEWEST and score > best_score:
-            best, best_score = found, score
-    return best
+    tree, best, best_score = Dendrogram(graph.n_nodes), None, -math.inf
+    for _, level, parents, parts in fine_to_coarse(graph, np.random.default_rng(seed)):
+        if np.count_nonzero(level.sizes >= SMALLEST_COMMUNITY) < FEWEST and best is not None:
+            break
+        tree.grow(parents, level.inside, level.sizes)
+        score = integrated_likelihood(graph, parts, len(level.sizes))
+        if score > best_score:
+            best, best_score = parts, score
+    if best is None:
+        return FEWEST
+    sizes = np.bincount(best_cut(graph, tree, best))
+    return max(int(np.count_nonzero(sizes >= SMALLEST_COMMUNITY)), FEWEST)

@@ -2,8 +2,9 @@
 
 A random start leaves some communities merged and others split, and a sampler does not repair that in any
 reasonable time. So nodes are first grouped by local moving at a high resolution, the groups are grouped again
-at lower and lower resolutions, and of all the partitions met on the way with at most K parts the one with the
-highest integrated likelihood is taken (Traag, Van Dooren and Nesterov 2011; Daudin, Picard and Robin 2008).
+at lower and lower resolutions, and of all the partitions met on the way, and the best cuts through the tree they make
+(`dendrogram.py`), the one with at most K parts and the highest integrated likelihood is taken (Traag, Van Dooren and
+Nesterov 2011; Daudin, Picard and Robin 2008).
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from scipy.special import betaln, gammaln
 
 from blockmix.graph.graph import Graph
 from blockmix.kernels.partition import local_moves
+from blockmix.samplers.dendrogram import Dendrogram
 
 # Resolutions go from here down to a share of the density, each this many times smaller than the last.
 FINEST, COARSEST_SHARE, FACTOR = 0.5, 0.3, 2.0**0.5
@@ -36,19 +38,32 @@ class Level:
     links: sp.csr_matrix
     sizes: NDArray[np.float64]
 
+    @property
+    def inside(self) -> NDArray[np.float64]:
+        """Links inside every group."""
+        return np.asarray(self.links.diagonal() / 2, dtype=np.float64)
+
 
 def find_parts(graph: Graph, communities: int, rng: np.random.Generator) -> Parts:
     """A part in 0..K-1 for every node; nodes without links are spread at random."""
     if graph.n_edges == 0:
         return rng.integers(0, communities, graph.n_nodes)
     best, best_score, best_resolution = np.zeros(graph.n_nodes, dtype=np.int64), -np.inf, FINEST
-    for resolution, level, parts in fine_to_coarse(graph, rng):
+    tree = Dendrogram(graph.n_nodes)
+    for resolution, level, parents, parts in fine_to_coarse(graph, rng):
         if len(level.sizes) < FEWEST_SHARE * communities and np.isfinite(best_score):
             break
-        found = _reduced(level, parts, communities)
+        tree.grow(parents, level.inside, level.sizes)
+        found = _reduced(level.sizes, parts, communities)
         score = integrated_likelihood(graph, found, communities)
         if score > best_score:
             best, best_score, best_resolution = found, score, resolution
+    free = best_cut(graph, tree, best)
+    for cut in (free, tree.cut_to(communities, background_of(graph, free))):
+        found = _reduced(np.bincount(cut).astype(np.float64), cut, communities)
+        score = integrated_likelihood(graph, found, communities)
+        if score > best_score:
+            best, best_score = found, score
     polished = _polished(_base(graph), best, best_resolution, rng)
     if integrated_likelihood(graph, polished, communities) > best_score:
         best = polished
@@ -57,12 +72,28 @@ def find_parts(graph: Graph, communities: int, rng: np.random.Generator) -> Part
     return best
 
 
-def fine_to_coarse(graph: Graph, rng: np.random.Generator) -> Iterator[tuple[float, Level, Parts]]:
-    """Resolution, aggregated network and parts, at lower and lower resolutions."""
+def fine_to_coarse(graph: Graph, rng: np.random.Generator) -> Iterator[tuple[float, Level, Parts, Parts]]:
+    """At lower and lower resolutions: the resolution, the aggregated network, the group that each group of the last one
+    (at first each node) is in now, and that of each node."""
     level, parts = _base(graph), np.arange(graph.n_nodes)
     for resolution in _resolutions(graph):
-        level, parts = _coarsen(level, parts, resolution, rng)
-        yield resolution, level, parts
+        level, parents = _coarsen(level, resolution, rng)
+        parts = parents[parts]
+        yield resolution, level, parents, parts
+
+
+def best_cut(graph: Graph, tree: Dendrogram, parts: Parts) -> Parts:
+    """The best cut at the background of these parts, then that at its own background."""
+    for _ in range(2):
+        parts = tree.cut(background_of(graph, parts))
+    return parts
+
+
+def background_of(graph: Graph, parts: Parts) -> float:
+    """The share of linked pairs between parts, one link and one non-link added."""
+    inside, sizes = inside_counts(graph, parts, int(parts.max()) + 1)
+    links, pairs = graph.n_edges - inside.sum(), graph.n_pairs - (sizes * (sizes - 1) / 2).sum()
+    return float((links + 1) / (pairs + 2))
 
 
 def _base(graph: Graph) -> Level:
@@ -80,20 +111,21 @@ def _resolutions(graph: Graph) -> list[float]:
     return values
 
 
-def _coarsen(level: Level, parts: Parts, resolution: float, rng: np.random.Generator) -> tuple[Level, Parts]:
-    """Group the groups at this resolution until no move is left."""
+def _coarsen(level: Level, resolution: float, rng: np.random.Generator) -> tuple[Level, Parts]:
+    """Group the groups at this resolution until no move is left; also the group that each of them is in then."""
+    parents = np.arange(len(level.sizes))
     while True:
         groups = np.arange(len(level.sizes))
         moves = _move(level, groups, resolution, rng)
         if not moves:
-            return level, parts
+            return level, parents
         names, groups = np.unique(groups, return_inverse=True)
         member = sp.csr_matrix(
             (np.ones(len(groups)), (np.arange(len(groups)), groups)), shape=(len(groups), len(names))
         )
         links = sp.csr_matrix(member.T @ level.links @ member)
         level = Level(links, np.bincount(groups, weights=level.sizes).astype(np.float64))
-        parts = groups[parts]
+        parents = groups[parents]
 
 
 def _move(level: Level, groups: Parts, resolution: float, rng: np.random.Generator) -> int:
@@ -119,18 +151,18 @@ def _polished(base: Level, parts: Parts, resolution: float, rng: np.random.Gener
     return moved
 
 
-def _reduced(level: Level, parts: Parts, communities: int) -> Parts:
+def _reduced(sizes: NDArray[np.float64], parts: Parts, communities: int) -> Parts:
     """At most K parts: the two smallest are merged until that holds, linked or not.
 
     A merger of r and s adds n_r n_s pairs that are not linked, so small parts cost least.
     """
     import heapq
 
-    count = len(level.sizes)
+    count = len(sizes)
     if count <= communities:
         return parts
     parent = np.arange(2 * count)
-    heap = [(float(size), i) for i, size in enumerate(level.sizes)]
+    heap = [(float(size), i) for i, size in enumerate(sizes)]
     heapq.heapify(heap)
     fresh = count
     while len(heap) > communities:

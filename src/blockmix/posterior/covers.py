@@ -1,0 +1,111 @@
+"""From memberships to communities: who is a member, where the unsure go, and what hangs together.
+
+Memberships are kept in compressed rows; a cover is a choice of their entries. `sure_members` chooses by the posterior
+alone. `complete_cover` gives every node that has a link a place, makes every community connected, and leaves out
+memberships that a single link could make: programs that take a list of communities expect all three.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from scipy.sparse.csgraph import connected_components
+
+from blockmix.posterior.tables import beta_above
+
+if TYPE_CHECKING:
+    from blockmix.posterior.posterior import Posterior
+
+# A second membership stands for at least so many of a node's links: one link can always be chance.
+FEWEST_LINKS = 2.0
+
+Nodes = NDArray[np.int64]
+Numbers = NDArray[np.int64]
+
+
+def sure_members(
+    post: Posterior, threshold: float, fewest_links: float = 0.0
+) -> tuple[Nodes, Numbers, NDArray[np.float64]]:
+    """Node, community and mean of the entries that count as members, by rows.
+
+    The largest of a node counts if its mean reaches the threshold; any other if it is more likely than not above the
+    threshold and stands for so many of the node's links.
+    """
+    nodes = np.repeat(np.arange(post.graph.n_nodes), np.diff(post.offsets))
+    mean = post.mean.astype(np.float64)
+    largest = np.zeros(len(mean), dtype=bool)
+    largest[post.offsets[:-1][np.diff(post.offsets) > 0]] = True
+    likely = beta_above(post.mean, post.sd, threshold) >= 0.5
+    likely &= mean * post.graph.degrees[nodes] >= fewest_links
+    keep = (mean >= threshold) & (largest | likely)
+    return nodes[keep], post.community[keep].astype(np.int64), mean[keep]
+
+
+def complete_cover(post: Posterior, threshold: float) -> tuple[Nodes, Numbers, NDArray[np.float64]]:
+    """The same with a place for every node that has a link, and communities that hang together.
+
+    A node that reaches the threshold nowhere joins the community that best explains its links to those who have a
+    place, sum_b pi_bk beta_k, and so on outwards. Of a community in several pieces the largest keeps the number; the
+    others, and groups that touch no community, are numbered from K on, larger ones first.
+    """
+    nodes, numbers, mean = _with_the_unsure(post, *sure_members(post, threshold, FEWEST_LINKS))
+    pieces = _pieces(post, nodes, numbers)
+    sizes = np.bincount(pieces)
+    number_of = np.empty(len(sizes), dtype=np.int64)
+    number_of[pieces] = numbers
+    # The largest piece of each number first; nodes that touch no community have numbers of their own already.
+    order = np.lexsort((np.arange(len(sizes)), -sizes, number_of))
+    first = np.ones(len(order), dtype=bool)
+    first[1:] = number_of[order][1:] != number_of[order][:-1]
+    first &= number_of[order] < post.n_communities
+    others = order[~first]
+    others = others[np.argsort(-sizes[others], kind="stable")]
+    number_of[others] = post.n_communities + np.arange(len(others))
+    return nodes, number_of[pieces], mean
+
+
+def _with_the_unsure(
+    post: Posterior, nodes: Nodes, numbers: Numbers, mean: NDArray[np.float64]
+) -> tuple[Nodes, Numbers, NDArray[np.float64]]:
+    graph, communities = post.graph, post.n_communities
+    adjacency = graph.to_scipy().astype(np.float64)
+    strength = np.maximum(post.strength_mean, np.finfo(np.float64).tiny)
+    everyone = np.flatnonzero(graph.degrees > 0)
+    while True:
+        unsure = np.setdiff1d(everyone, nodes)
+        # A mean of zero is still a member: what it says of its neighbours is just very little.
+        weight = np.maximum(mean, 1e-12) * strength[numbers]
+        told = sp.csr_matrix((weight, (nodes, numbers)), shape=(graph.n_nodes, communities))
+        says = sp.coo_matrix(adjacency[unsure] @ told)
+        if not says.nnz:
+            break
+        order = np.lexsort((says.col, -says.data, says.row))
+        rows, first = np.unique(says.row[order], return_index=True)
+        nodes = np.concatenate([nodes, unsure[rows]])
+        numbers = np.concatenate([numbers, says.col[order][first].astype(np.int64)])
+        mean = np.concatenate([mean, np.zeros(len(rows))])
+    # Nobody near them has a place. They share one number above all, and their pieces will have one each.
+    nodes = np.concatenate([nodes, unsure])
+    numbers = np.concatenate([numbers, np.full(len(unsure), communities)])
+    return nodes, numbers, np.concatenate([mean, np.zeros(len(unsure))])
+
+
+def _pieces(post: Posterior, nodes: Nodes, numbers: Numbers) -> NDArray[np.int64]:
+    """The piece of every entry: entries of one community are joined where their nodes are linked."""
+    order = np.lexsort((numbers, nodes))
+    count = np.bincount(nodes, minlength=post.graph.n_nodes)
+    begin = np.concatenate([[0], np.cumsum(count)])
+    a, b = post.graph.edges().T
+    joined = [np.empty((0, 2), dtype=np.int64)]
+    for i in range(int(count.max(initial=0))):
+        for j in range(int(count.max(initial=0))):
+            both = (count[a] > i) & (count[b] > j)
+            x, y = order[begin[a[both]] + i], order[begin[b[both]] + j]
+            same = numbers[x] == numbers[y]
+            joined.append(np.stack([x[same], y[same]], axis=1))
+    pairs = np.concatenate(joined)
+    links = sp.coo_matrix((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(len(nodes), len(nodes)))
+    return np.asarray(connected_components(links, directed=False)[1], dtype=np.int64)

@@ -1,0 +1,74 @@
+"""A complete cover has a place for every node with a link, and its communities hang together."""
+
+import numpy as np
+import pytest
+from scipy.sparse.csgraph import connected_components
+
+from blockmix import Graph, fit, planted
+
+
+def history(rows, samples=3):
+    """The same memberships in every sample."""
+    return np.tile(np.asarray(rows, dtype=float), (samples, 1, 1))
+
+
+@pytest.fixture
+def scattered(posterior_of):
+    """Two triangles and a pair that one community holds, a chain of unsure nodes on the first, an unsure triple, a
+    node without links."""
+    links = [(0, 1), (1, 2), (0, 2), (3, 4), (4, 5), (3, 5), (6, 7), (2, 8), (8, 9), (10, 11), (11, 12)]
+    rows = (
+        [[1, 0, 0]] * 3
+        + [[0, 1, 0]] * 3
+        + [[0, 1, 0]] * 2
+        + [[0.34, 0.33, 0.33]] * 2
+        + [[0.33, 0.33, 0.34]] * 4
+    )
+    return posterior_of([history(rows)], graph=Graph.from_edges(links, nodes=range(14)))
+
+
+def sets(covers):
+    return sorted(sorted(int(a) for a in nodes) for nodes in covers.values())
+
+
+def test_without_complete_the_posterior_decides_alone(scattered):
+    assert sets(scattered.covers(0.5)) == [[0, 1, 2], [3, 4, 5, 6, 7]]
+
+
+def test_pieces_that_no_link_joins_are_communities_of_their_own(scattered):
+    covers = scattered.covers(0.5, complete=True)
+    assert [3, 4, 5] in sets(covers)
+    assert [6, 7] in sets(covers)
+    large, small = (next(k for k, v in covers.items() if a in v) for a in (3, 6))
+    assert large < scattered.n_communities <= small
+
+
+def test_the_unsure_go_where_their_neighbours_are_and_so_on_outwards(scattered):
+    assert [0, 1, 2, 8, 9] in sets(scattered.covers(0.5, complete=True))
+
+
+def test_those_who_touch_no_community_make_their_own_and_loners_none(scattered):
+    covers = scattered.covers(0.5, complete=True)
+    assert [10, 11, 12] in sets(covers)
+    assert 13 not in np.concatenate(list(covers.values()))
+
+
+def test_a_second_membership_stands_for_two_links(two_triangles):
+    """cem makes a fifth of her three links elsewhere: listed as a member, but not in a complete cover."""
+    assert "cem" in set(two_triangles.communities(0.15)[0]) & set(two_triangles.communities(0.15)[1])
+    complete = two_triangles.communities(0.15, complete=True)
+    assert sorted(map(sorted, complete.values())) == [["ann", "bob", "cem"], ["dot", "eve", "fay"]]
+
+
+def test_in_a_fit_every_node_with_a_link_has_a_place_and_communities_are_connected():
+    made = planted(400, 12, degree=8, seed=5)
+    graph = made.graph
+    post = fit(graph, 12, seed=1, sweeps=60, warm_up=20, chains=1, held_out=0.05, progress=False)
+    covers = post.covers(0.2, min_size=1, complete=True)
+    np.testing.assert_array_equal(
+        np.unique(np.concatenate(list(covers.values()))), np.flatnonzero(graph.degrees > 0)
+    )
+    adjacency = graph.to_scipy()
+    for nodes in covers.values():
+        assert len(np.unique(nodes)) == len(nodes)
+        assert connected_components(adjacency[nodes][:, nodes], directed=False)[0] == 1
