@@ -54,6 +54,12 @@ def test_a_short_run_from_the_truth_stays_near_it_and_one_from_nonsense_does_not
     assert overlap(fitted(made, forms(made)["list"]), made) > overlap(fitted(made, nonsense), made) + 0.2
 
 
+def test_a_run_can_start_where_another_one_ended(made):
+    first = fitted(made, None, 8)
+    again, listed = fitted(made, first), fitted(made, first.communities())
+    np.testing.assert_array_equal(again.mean, listed.mean)
+
+
 def test_more_communities_than_given_may_be_allowed_but_not_fewer(made):
     assert fitted(made, forms(made)["list"], 12).n_communities == 12
     with pytest.raises(InputError, match="init has 8 communities and only 3 are allowed"):

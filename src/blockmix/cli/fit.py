@@ -160,7 +160,8 @@ def fit(
         typer.Option(
             min=0.0,
             max=1.0,
-            help="Members in communities.txt are more likely than not at least so much in a community.",
+            help="Members in communities.txt are more likely than not at least so much in a community; nodes that are "
+            "so much in none go with their neighbours.",
             rich_help_panel=_OUTPUT,
         ),
     ] = 0.1,

@@ -83,7 +83,8 @@ def evaluate(
         typer.Option(
             min=0.0,
             max=1.0,
-            help="Members of a found community are more likely than not at least so much in it.",
+            help="Members of a found community are more likely than not at least so much in it; nodes that are so much "
+            "in none go with their neighbours.",
         ),
     ] = 0.1,
     all_nodes: Annotated[

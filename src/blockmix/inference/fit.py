@@ -74,8 +74,8 @@ def fit(
             when the score on the held-out pairs has settled.
         warm_up: sweeps before samples count; chosen when left out.
         init: communities to start from, as another method found them: a mapping or list of collections of node
-            labels, an object with such a list as `communities` (cdlib), or a matrix of nodes x communities. With
-            "auto" there are as many communities as it has. Sampler "scir" only.
+            labels, an object with such a list as `communities` (cdlib, a `Posterior`), or a matrix of nodes x
+            communities. With "auto" there are as many communities as it has. Sampler "scir" only.
         held_out: share of the links to set aside for scoring, with as many non-links; 0 for none. By default
             5%, at most 25,000 links, and none on networks of fewer than 40 links or hardly any non-links.
         held_out_kind: "balanced", as many non-links as links, or "proportional", the same share of both.

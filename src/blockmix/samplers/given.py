@@ -23,7 +23,7 @@ def given_memberships(graph: Graph, init: Any) -> sp.csr_array:
     """What the user gave as `init`, as an N x K matrix of weights whose rows add up to one, or to zero.
 
     Accepted: a mapping or list of communities, each a collection of node labels, as `Posterior.communities` or
-    networkx give them; an object with an attribute `communities`, as those of cdlib; a matrix of nodes x
+    networkx give them; an object with `communities`, as those of cdlib and a `Posterior`; a matrix of nodes x
     communities, dense or sparse.
 
     >>> graph = Graph.from_edges([("a", "b"), ("b", "c")])
@@ -41,7 +41,8 @@ def given_memberships(graph: Graph, init: Any) -> sp.csr_array:
         if not np.isfinite(weights.data).all() or (weights.data < 0).any():
             raise InputError("init has entries that are negative or not numbers; memberships are weights")
     else:
-        weights = _of_cover(graph, getattr(init, "communities", init))
+        cover = getattr(init, "communities", init)
+        weights = _of_cover(graph, cover() if callable(cover) else cover)
     totals = np.asarray(weights.sum(axis=1)).ravel()
     scaled = sp.csr_array(sp.diags_array(1.0 / np.where(totals > 0, totals, 1.0)) @ weights)
     scaled.sort_indices()
