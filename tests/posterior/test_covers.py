@@ -60,6 +60,13 @@ def test_a_second_membership_stands_for_two_links(two_triangles):
     assert sorted(map(sorted, complete.values())) == [["ann", "bob", "cem"], ["dot", "eve", "fay"]]
 
 
+def test_groups_of_the_general_model_need_not_be_linked_inside():
+    links = [(a, b) for a in range(10) for b in range(10, 20)]
+    post = fit(Graph.from_edges(links), 2, model="mmsb", seed=1, sweeps=40, held_out=0, progress=False)
+    assert sets(post.covers(complete=True)) == sets(post.covers())
+    assert len(post.covers(complete=True)) == 2
+
+
 def test_in_a_fit_every_node_with_a_link_has_a_place_and_communities_are_connected():
     made = planted(400, 12, degree=8, seed=5)
     graph = made.graph

@@ -101,7 +101,7 @@ class Posterior:
         With `complete` every node that has a link is in a community, and every community is connected, as in the file
         communities.txt and in `to_cdlib`: nodes that reach the threshold nowhere go where their neighbours are, a
         second membership has to stand for two links, and parts that no link joins are communities of their own,
-        numbered from `n_communities` on.
+        numbered from `n_communities` on. In the general model members need not be linked: there it changes nothing.
         """
         labels = self.graph.labels
         return {
@@ -114,7 +114,7 @@ class Posterior:
     ) -> dict[int, NDArray[np.int64]]:
         """The same as `communities` with node numbers instead of labels."""
         _check_share("threshold", threshold)
-        chosen = complete_cover if complete else sure_members
+        chosen = complete_cover if complete and self.blocks_mean is None else sure_members
         nodes, community, mean = chosen(self, threshold)
         order = np.lexsort((nodes, -mean, community))
         numbers, begins = np.unique(community[order], return_index=True)
