@@ -17,7 +17,6 @@ import argparse
 import functools
 import json
 import os
-import resource
 import subprocess
 import sys
 import tempfile
@@ -73,6 +72,14 @@ def cover_probability(graph: bm.Graph, covers: list[np.ndarray], pairs: np.ndarr
     )
 
 
+def peak_mb() -> float:
+    """The most memory this process has had. Not ru_maxrss, which on Linux begins with that of the parent."""
+    for line in Path("/proc/self/status").read_text("utf-8").splitlines():
+        if line.startswith("VmHWM"):
+            return int(line.split()[1]) / 1024
+    raise OSError("/proc/self/status has no VmHWM")
+
+
 def run_one(method: str, name: str, seed: int, out: str) -> None:
     """In a process of its own: run, save communities and predictions, print time and memory."""
     graph, _ = network(name, seed)
@@ -83,18 +90,18 @@ def run_one(method: str, name: str, seed: int, out: str) -> None:
         bm.fit(bm.planted(200, 4, seed=1).graph, sweeps=3, warm_up=1, progress=False)
     else:
         function(bm.hold_out(bm.planted(60, 3, degree=12, seed=1).graph, HELD_OUT, seed=1), 1)
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    before = peak_mb()
     began = time.perf_counter()
     covers, predict = function(data, seed)
     seconds = time.perf_counter() - began
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    peak = peak_mb()
     probability = (
         cover_probability(data.training, covers, data.pairs) if predict is None else predict(data.pairs)
     )
     lengths = np.array([len(c) for c in covers], dtype=np.int64)
     members = np.concatenate(covers) if covers else np.zeros(0, dtype=np.int64)
     np.savez(out, lengths=lengths, members=members, probability=probability, links=data.links)
-    print(json.dumps({"seconds": seconds, "peak_mb": peak / 1024, "added_mb": (peak - before) / 1024}))
+    print(json.dumps({"seconds": seconds, "peak_mb": peak, "added_mb": peak - before}))
 
 
 def measure(
