@@ -158,22 +158,28 @@ def table(results: Results) -> str:
     """Markdown: a table a network, means over seeds, the best of each score in bold."""
     lines = []
     for name, rows in results.items():
+        means = {m: mean_row(r) for m, r in rows.items()}
+        done = {m: row for m, row in means.items() if "failed" not in row}
+        best = {s: max((r[s] for r in done.values() if r[s] == r[s]), default=0) for s in SCORES}
         lines += [f"### {name}", "", "| method | ONMI | omega | F1 | AUC | communities | seconds | peak MB |",
                   "|---|---|---|---|---|---|---|---|"]  # fmt: skip
-        means = {m: mean_row(r) for m, r in rows.items()}
-        best = {
-            s: max((r[s] for r in means.values() if "failed" not in r and r[s] == r[s]), default=0)
-            for s in SCORES
-        }
-        for method, row in means.items():
-            if "failed" in row:
-                lines.append(f"| {method} | {row['failed']} | | | | | | |")
-                continue
-            cells = [f"**{row[s]:.3f}**" if row[s] >= best[s] - 5e-4 else f"{row[s]:.3f}" for s in SCORES]
-            rest = f"{row['communities']:.0f} | {row['seconds']:.1f} | {row['peak_mb']:.0f}"
+        for method, row in done.items():
+            cells = [_bold(row[s], best[s]) for s in SCORES]
+            rest = f"{row['communities']:.0f} | {_seconds(row['seconds'])} | {row['peak_mb']:.0f}"
             lines.append(f"| {method} | {' | '.join(cells)} | {rest} |")
         lines.append("")
+        for reason in dict.fromkeys(row["failed"].split(":")[0] for row in means.values() if "failed" in row):
+            names = [m for m, row in means.items() if row.get("failed", "").split(":")[0] == reason]
+            lines += [f"{reason[0].upper()}{reason[1:]}: {', '.join(names)}.", ""]
     return "\n".join(lines)
+
+
+def _bold(value: float, best: float) -> str:
+    return "" if value != value else f"**{value:.3f}**" if value >= best - 5e-4 else f"{value:.3f}"
+
+
+def _seconds(value: float) -> str:
+    return f"{value:.1f}" if value >= 0.1 else "< 0.1"
 
 
 def mean_row(rows: list[dict[str, Any]]) -> dict[str, Any]:

@@ -24,7 +24,7 @@ SCORES = {
 def panels(columns: int, rows: int = 1) -> tuple[Any, Any]:
     """A figure with a grid of panels; axes as a 2-d array."""
     matplotlib = optional("matplotlib.figure", "drawing a figure", 'pip install "blockmix[plot]"')
-    figure = matplotlib.Figure(figsize=(4.2 * columns, 3.3 * rows), layout="constrained", dpi=120)
+    figure = matplotlib.Figure(figsize=(4.2 * columns, 3.3 * rows), layout="constrained", dpi=100)
     return figure, figure.subplots(rows, columns, squeeze=False)
 
 
@@ -65,6 +65,10 @@ def against(
     axes.set(xlabel=label, ylabel=SCORES[score], title=title)
     if log:
         axes.set_xscale("log")
+        # The values that were run, in plain figures: those between decades have no room of their own.
+        at = sorted(unique(outcomes, "x"))
+        axes.set_xticks(at, [f"{x:g}" for x in at], fontsize=8, rotation=45 if len(at) > 5 else 0)
+        axes.tick_params(axis="x", which="minor", bottom=False, labelbottom=False)
     _finish(axes)
 
 

@@ -40,15 +40,14 @@ def trials(quick: bool) -> list[Trial]:
 
 
 def draw(outcomes: Sequence[Outcome]) -> Any:
-    """Perplexity over time; the corrected form above, the printed one below."""
-    figure, axes = panels(3, 2)
-    for row, form in enumerate(FORMS):
-        over_time(
-            axes[row, 0], select(outcomes, panel=f"step{form}"), "perplexity", f"US-AIR, step size{form}"
-        )
+    """Perplexity, AUC and log loss over time: a row for the corrected form and one for the printed one of each."""
+    scores = ("perplexity", "auc", "log_loss")
+    figure, axes = panels(3, len(scores) * len(FORMS))
+    for row, (score, form) in enumerate((score, form) for score in scores for form in FORMS):
+        over_time(axes[row, 0], select(outcomes, panel=f"step{form}"), score, f"US-AIR, step size{form}")
         for column, panel in enumerate(NODES, start=1):
             own = select(outcomes, panel=f"{panel}{form}")
-            over_time(axes[row, column], own, "perplexity", f"{panel}, mini-batch{form}")
+            over_time(axes[row, column], own, score, f"{panel}, mini-batch{form}")
     return figure
 
 
