@@ -165,7 +165,7 @@ def table(results: Results) -> str:
                   "|---|---|---|---|---|---|---|---|"]  # fmt: skip
         for method, row in done.items():
             cells = [_bold(row[s], best[s]) for s in SCORES]
-            rest = f"{row['communities']:.0f} | {_seconds(row['seconds'])} | {row['peak_mb']:.0f}"
+            rest = f"{row['communities']:.0f} | {_seconds(row['seconds'])} | {_megabytes(row['peak_mb'])}"
             lines.append(f"| {method} | {' | '.join(cells)} | {rest} |")
         lines.append("")
         for reason in dict.fromkeys(row["failed"].split(":")[0] for row in means.values() if "failed" in row):
@@ -178,6 +178,10 @@ def _bold(value: float, best: float) -> str:
     return "" if value != value else f"**{value:.3f}**" if value >= best - 5e-4 else f"{value:.3f}"
 
 
+def _megabytes(value: float) -> str:
+    return "" if value != value else f"{value:.0f}"
+
+
 def _seconds(value: float) -> str:
     return f"{value:.1f}" if value >= 0.1 else "< 0.1"
 
@@ -186,7 +190,10 @@ def mean_row(rows: list[dict[str, Any]]) -> dict[str, Any]:
     failed = [row for row in rows if "failed" in row]
     if failed:
         return failed[0]
-    return {key: float(np.mean([row[key] for row in rows])) for key in rows[0]}
+    # What could not be measured is null in JSON.
+    return {
+        key: float(np.mean([np.nan if row[key] is None else row[key] for row in rows])) for key in rows[0]
+    }
 
 
 def main() -> None:
