@@ -170,7 +170,8 @@ def table(results: Results) -> str:
         lines.append("")
         for reason in dict.fromkeys(row["failed"].split(":")[0] for row in means.values() if "failed" in row):
             names = [m for m, row in means.items() if row.get("failed", "").split(":")[0] == reason]
-            lines += [f"{reason[0].upper()}{reason[1:]}: {', '.join(names)}.", ""]
+            why = " (did not finish on a smaller network)" if reason == "not tried" else ""
+            lines += [f"{reason[0].upper()}{reason[1:]}{why}: {', '.join(names)}.", ""]
     return "\n".join(lines)
 
 

@@ -15,6 +15,7 @@ from blockmix.experiments import run as running
 from blockmix.experiments.text import CLAIMS
 from blockmix.experiments.trial import run_trial
 from blockmix.graph.datasets import load_dataset
+from blockmix.inference import fit as fit_function
 
 pytest.importorskip("matplotlib")
 
@@ -75,6 +76,26 @@ def test_a_figure_without_its_network_says_so_and_the_others_are_run(tmp_path, m
     assert any("figure4: not run" in line for line in said)
     assert (tmp_path / "figure1.png").exists()
     assert "figure" in (tmp_path / "claims.md").read_text("utf-8")
+
+
+@pytest.mark.usefixtures("_data")
+def test_a_trial_that_was_cut_short_is_not_kept(tmp_path, monkeypatch):
+    """Ctrl-C reaches the fit, which returns early; the trial must be run again."""
+    trial = small_figure(methods=("scir",)).trials(True)[0]
+    whole = fit_function.fit
+
+    def interrupted(*args, **options):
+        post = whole(*args, **options)
+        post.provenance["interrupted"] = True
+        return post
+
+    monkeypatch.setattr(fit_function, "fit", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        run_trial(trial)
+    done = CliRunner().invoke(app, ["reproduce", "figure1", "--quick", "-o", str(tmp_path), "--jobs", "1"])
+    assert done.exit_code == 130
+    assert "the same command goes on from there" in done.stderr
+    assert not list((tmp_path / "figure1" / "trials").glob("*.json"))
 
 
 def test_what_no_figure_shows_is_among_the_claims_with_its_evidence():

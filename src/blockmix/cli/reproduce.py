@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from blockmix.cli.guard import warn
+from blockmix.cli.guard import INTERRUPTED, warn
 
 
 def reproduce(
@@ -46,11 +46,9 @@ def reproduce(
     optional("matplotlib", "reproduce", 'pip install "blockmix[plot]"')
     names = FIGURES if figure == "all" else (figure,)
     figures = [find_figure(name) for name in names]
-    claims = run(
-        figures,
-        output,
-        quick=quick,
-        jobs=jobs or default_threads(),
-        say=(lambda text: None) if quiet else warn,
-    )
-    print(claims)
+    say = (lambda text: None) if quiet else warn
+    try:
+        print(run(figures, output, quick=quick, jobs=jobs or default_threads(), say=say))
+    except KeyboardInterrupt:
+        warn(f"stopped: the trials done are kept in {output}, and the same command goes on from there")
+        raise typer.Exit(INTERRUPTED) from None

@@ -30,13 +30,13 @@ def reproduce(figures: Sequence[Figure], folder: Path, *, quick: bool, jobs: int
     figure whose network is not there is passed over, and named in an error once the others are done.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    missing = []
+    missing: dict[str, InputError] = {}
     for figure in figures:
         try:
             _need_networks(figure, figure.trials(quick))
         except InputError as error:
             say(f"{figure.name}: not run. {error}")
-            missing.append(str(error))
+            missing[figure.name] = error
             continue
         say(f"{figure.name}: {figure.title}")
         outcomes = _outcomes(figure, folder / figure.name / "trials", quick, jobs, say)
@@ -47,8 +47,11 @@ def reproduce(figures: Sequence[Figure], folder: Path, *, quick: bool, jobs: int
     parts = [path.read_text("utf-8") for path in sorted(folder.glob("figure*/claims.md"))]
     parts.append(_claims_table("Claims that no figure shows", CLAIMS))
     write_pieces(folder / "claims.md", [_HEAD.format(machine=_machine()) + "\n".join(parts)])
+    if len(missing) > 1:
+        names = ", ".join(missing)
+        raise InputError(f"{names} were not run for want of their networks. {next(iter(missing.values()))}")
     if missing:
-        raise InputError("; ".join(missing))
+        raise InputError(str(next(iter(missing.values()))))
     return folder / "claims.md"
 
 

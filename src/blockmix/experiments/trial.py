@@ -70,6 +70,9 @@ def run_trial(trial: Trial) -> Outcome:
         graph, trial.communities, sampler=trial.sampler, seed=trial.seed, chains=1, threads=1, held_out=data,
         time_limit=trial.seconds, alpha=alpha, progress=False, **trial.options,
     )  # fmt: skip
+    if post.provenance["interrupted"]:
+        # A fit that is stopped returns what it has; a trial that was cut short must not count as one.
+        raise KeyboardInterrupt
     kept = ("sweep", "iterations", "seconds", "warm_up", "perplexity", "log_loss", "auc", "memory_ratio")
     trace = {name: [float(v) for v in post.trace[name]] for name in kept if name in post.trace}
     scores = post.scores
