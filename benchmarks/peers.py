@@ -25,7 +25,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from peers_methods import METHODS
+from peers_methods import METHODS, THREADS
+from read_graph import resident_bytes
 
 import blockmix as bm
 from blockmix.evaluate import auc, best_match_f1, omega, onmi, restrict, unique_communities
@@ -36,7 +37,6 @@ NETWORKS = (
 )  # fmt: skip
 SCORES = ("onmi", "omega", "f1", "auc")
 HELD_OUT = 0.05
-THREADS = 1  # for every method: most of them know no other number
 Results = dict[str, dict[str, list[dict[str, Any]]]]  # by network, by method, one row a seed
 # Omega looks at all pairs that share a community: beyond so many nodes in one community it is left out.
 LARGEST_FOR_OMEGA = 30_000
@@ -72,14 +72,6 @@ def cover_probability(graph: bm.Graph, covers: list[np.ndarray], pairs: np.ndarr
     )
 
 
-def peak_mb() -> float:
-    """The most memory this process has had. Not ru_maxrss, which on Linux begins with that of the parent."""
-    for line in Path("/proc/self/status").read_text("utf-8").splitlines():
-        if line.startswith("VmHWM"):
-            return int(line.split()[1]) / 1024
-    raise OSError("/proc/self/status has no VmHWM")
-
-
 def run_one(method: str, name: str, seed: int, out: str) -> None:
     """In a process of its own: run, save communities and predictions, print time and memory."""
     graph, _ = network(name, seed)
@@ -90,18 +82,18 @@ def run_one(method: str, name: str, seed: int, out: str) -> None:
         bm.fit(bm.planted(200, 4, seed=1).graph, sweeps=3, warm_up=1, progress=False)
     else:
         function(bm.hold_out(bm.planted(60, 3, degree=12, seed=1).graph, HELD_OUT, seed=1), 1)
-    before = peak_mb()
+    _, before = resident_bytes()
     began = time.perf_counter()
     covers, predict = function(data, seed)
     seconds = time.perf_counter() - began
-    peak = peak_mb()
+    _, peak = resident_bytes()
     probability = (
         cover_probability(data.training, covers, data.pairs) if predict is None else predict(data.pairs)
     )
     lengths = np.array([len(c) for c in covers], dtype=np.int64)
     members = np.concatenate(covers) if covers else np.zeros(0, dtype=np.int64)
     np.savez(out, lengths=lengths, members=members, probability=probability, links=data.links)
-    print(json.dumps({"seconds": seconds, "peak_mb": peak, "added_mb": peak - before}))
+    print(json.dumps({"seconds": seconds, "peak_mb": peak / 2**20, "added_mb": (peak - before) / 2**20}))
 
 
 def measure(

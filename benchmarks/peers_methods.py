@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+THREADS = 1  # for every method: most of them know no other number
 Covers = list[np.ndarray]
 Predict = Callable[[np.ndarray], np.ndarray]
 Result = tuple[Covers, Predict | None]
@@ -22,7 +23,9 @@ def blockmix(seconds: float) -> Callable[[Any, int], Result]:
     def run(data: Any, seed: int) -> Result:
         import blockmix as bm
 
-        post = bm.fit(data.training, seed=seed, held_out=data, time_limit=seconds, threads=1, progress=False)
+        post = bm.fit(
+            data.training, seed=seed, held_out=data, time_limit=seconds, threads=THREADS, progress=False
+        )
         return list(post.covers(complete=True).values()), post.node_link_probability
 
     return run

@@ -53,6 +53,13 @@ def test_those_who_touch_no_community_make_their_own_and_loners_none(scattered):
     assert 13 not in np.concatenate(list(covers.values()))
 
 
+def test_a_member_that_is_linked_to_no_other_goes_with_its_neighbours(posterior_of):
+    """Node 3 hangs on the triangle, and the posterior has it alone in a community of its own."""
+    graph = Graph.from_edges([(0, 1), (1, 2), (0, 2), (2, 3)])
+    post = posterior_of([history([[1, 0]] * 3 + [[0, 1]])], graph=graph)
+    assert sets(post.covers(0.5, complete=True)) == [[0, 1, 2, 3]]
+
+
 def test_a_second_membership_stands_for_two_links(two_triangles):
     """cem makes a fifth of her three links elsewhere: listed as a member, but not in a complete cover."""
     assert "cem" in set(two_triangles.communities(0.15)[0]) & set(two_triangles.communities(0.15)[1])
@@ -71,7 +78,7 @@ def test_in_a_fit_every_node_with_a_link_has_a_place_and_communities_are_connect
     made = planted(400, 12, degree=8, seed=5)
     graph = made.graph
     post = fit(graph, 12, seed=1, sweeps=60, warm_up=20, chains=1, held_out=0.05, progress=False)
-    covers = post.covers(0.2, min_size=1, complete=True)
+    covers = post.covers(0.2, complete=True)
     np.testing.assert_array_equal(
         np.unique(np.concatenate(list(covers.values()))), np.flatnonzero(graph.degrees > 0)
     )

@@ -47,11 +47,11 @@ def reproduce(figures: Sequence[Figure], folder: Path, *, quick: bool, jobs: int
     parts = [path.read_text("utf-8") for path in sorted(folder.glob("figure*/claims.md"))]
     parts.append(_claims_table("Claims that no figure shows", CLAIMS))
     write_pieces(folder / "claims.md", [_HEAD.format(machine=_machine()) + "\n".join(parts)])
-    if len(missing) > 1:
-        names = ", ".join(missing)
-        raise InputError(f"{names} were not run for want of their networks. {next(iter(missing.values()))}")
     if missing:
-        raise InputError(str(next(iter(missing.values()))))
+        # One reason is enough: those of the others have been said above.
+        raise InputError(
+            f"not run for want of a network: {', '.join(missing)}. {next(iter(missing.values()))}"
+        )
     return folder / "claims.md"
 
 

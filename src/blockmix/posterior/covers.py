@@ -47,17 +47,21 @@ def sure_members(
 def complete_cover(post: Posterior, threshold: float) -> tuple[Nodes, Numbers, NDArray[np.float64]]:
     """The same with a place for every node that has a link, and communities that hang together.
 
-    A node that reaches the threshold nowhere joins the community that best explains its links to those who have a
-    place, sum_b pi_bk beta_k, and so on outwards. Of a community in several pieces the largest keeps the number; the
-    others, and groups that touch no community, are numbered from K on, larger ones first.
+    A node that reaches the threshold nowhere, or is linked to no other member where it does, joins the community that
+    best explains its links to those who have a place, sum_b pi_bk beta_k, and so on outwards. Of a community in several
+    pieces the largest keeps the number; the others, and groups that touch no community, are numbered from K on, larger
+    ones first.
     """
-    nodes, numbers, mean = _with_the_unsure(post, *sure_members(post, threshold, FEWEST_LINKS))
+    nodes, numbers, mean = sure_members(post, threshold, FEWEST_LINKS)
+    pieces = _pieces(post, nodes, numbers)
+    linked = np.bincount(pieces)[pieces] > 1
+    nodes, numbers, mean = _with_the_unsure(post, nodes[linked], numbers[linked], mean[linked])
     pieces = _pieces(post, nodes, numbers)
     sizes = np.bincount(pieces)
     number_of = np.empty(len(sizes), dtype=np.int64)
     number_of[pieces] = numbers
-    # The largest piece of each number first; nodes that touch no community have numbers of their own already.
-    order = np.lexsort((np.arange(len(sizes)), -sizes, number_of))
+    # The largest piece of each number first. Groups that touch no community share the number K: none of them keeps it.
+    order = np.lexsort((-sizes, number_of))
     first = np.ones(len(order), dtype=bool)
     first[1:] = number_of[order][1:] != number_of[order][:-1]
     first &= number_of[order] < post.n_communities

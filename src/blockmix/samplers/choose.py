@@ -25,15 +25,17 @@ def choose_communities(graph: Graph, seed: int) -> int:
     communities is put into one of them, and both are still there. The whole network as one part is no candidate:
     where communities overlap a lot it can beat every partition, and yet there is something to find.
     """
-    tree, best, best_score = Dendrogram(graph.n_nodes), None, -math.inf
+    tree, enough = Dendrogram(graph.n_nodes), False
+    best, best_score = np.zeros(graph.n_nodes, dtype=np.int64), -math.inf
     for _, level, parents, parts in fine_to_coarse(graph, np.random.default_rng(seed)):
-        if np.count_nonzero(level.sizes >= SMALLEST_COMMUNITY) < FEWEST and best is not None:
+        many = np.count_nonzero(level.sizes >= SMALLEST_COMMUNITY) >= FEWEST
+        # The finest levels of a network without triangles may have no part of three yet; only later is it too coarse.
+        if enough and not many:
             break
+        enough = enough or bool(many)
         tree.grow(parents, level.inside, level.sizes)
         score = integrated_likelihood(graph, parts, len(level.sizes))
         if score > best_score:
             best, best_score = parts, score
-    if best is None:
-        return FEWEST
     sizes = np.bincount(best_cut(graph, tree, best))
     return max(int(np.count_nonzero(sizes >= SMALLEST_COMMUNITY)), FEWEST)

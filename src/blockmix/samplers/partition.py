@@ -48,22 +48,20 @@ def find_parts(graph: Graph, communities: int, rng: np.random.Generator) -> Part
     """A part in 0..K-1 for every node; nodes without links are spread at random."""
     if graph.n_edges == 0:
         return rng.integers(0, communities, graph.n_nodes)
-    level, cuts, resolution = _candidates(graph, communities, rng)
-    base, candidates = _base(graph), [level, *cuts]
+    candidates, resolution = _candidates(graph, communities, rng)
+    base, polished = _base(graph), []
     # The order in which nodes move is drawn once: a cut that is a level again is polished to the same parts.
     state = rng.bit_generator.state
-    for parts in (level, *cuts):
+    for parts in candidates:
         rng.bit_generator.state = state
-        candidates.append(_polished(base, parts, resolution, rng))
-    best = max(candidates, key=lambda parts: integrated_likelihood(graph, parts, communities))
+        polished.append(_polished(base, parts, resolution, rng))
+    best = max(candidates + polished, key=lambda parts: integrated_likelihood(graph, parts, communities))
     isolated = np.flatnonzero(graph.degrees == 0)
     best[isolated] = rng.integers(0, communities, len(isolated))
     return best
 
 
-def _candidates(
-    graph: Graph, communities: int, rng: np.random.Generator
-) -> tuple[Parts, tuple[Parts, Parts], float]:
+def _candidates(graph: Graph, communities: int, rng: np.random.Generator) -> tuple[list[Parts], float]:
     """With at most K parts: the best level, the best cut, and the best cut that has no more; the level's resolution."""
     best, best_score, best_resolution = np.zeros(graph.n_nodes, dtype=np.int64), -np.inf, FINEST
     tree = Dendrogram(graph.n_nodes)
@@ -77,8 +75,8 @@ def _candidates(
             best, best_score, best_resolution = found, score, resolution
     free = best_cut(graph, tree, best)
     few = tree.cut_to(communities, background_of(graph, free))
-    cuts = tuple(_reduced(np.bincount(cut).astype(np.float64), cut, communities) for cut in (free, few))
-    return best, (cuts[0], cuts[1]), best_resolution
+    cuts = [_reduced(np.bincount(cut).astype(np.float64), cut, communities) for cut in (free, few)]
+    return [best, *cuts], best_resolution
 
 
 def fine_to_coarse(graph: Graph, rng: np.random.Generator) -> Iterator[tuple[float, Level, Parts, Parts]]:
