@@ -83,7 +83,9 @@ def random_globals(rng, communities=COMMUNITIES):
 
 
 def random_network(rng):
+    """The last node has no links."""
     adjacency = np.triu(rng.random((NODES, NODES)) < 0.5, 1)
+    adjacency[:, -1] = False
     adjacency |= adjacency.T
     offsets = np.append(0, np.cumsum(adjacency.sum(axis=1)))
     hidden = np.zeros(NODES + 1, dtype=np.int64)
@@ -113,11 +115,13 @@ def sampled(a, network, how, rows):
 def test_an_update_is_that_of_the_reference(seed, expand, bulk_batch):
     """Candidates enter at the bulk's value; then every followed community and the bulk's total take their step."""
     rng = np.random.default_rng(seed)
-    rows, g, network = random_splits(rng), random_globals(rng), random_network(rng)
+    rows, linked, network = random_splits(rng), random_globals(rng), random_network(rng)
+    unlinked = Globals(linked.beta, linked.delta, 2.0)
     table, eps = table_from(rows), 0.07
-    how = Dynamics(3, 3, g.alpha, True, expand, COMMUNITIES, True)
+    how = Dynamics(3, 3, linked.alpha, unlinked.alpha, True, expand, COMMUNITIES, True)
     scratch = new_split_scratch(COMMUNITIES, 3, 3, bulk_batch)
     for a in range(NODES):
+        g = linked if network.offsets[a + 1] > network.offsets[a] else unlinked
         near, far = sampled(a, network, how, rows)
         active = [rows[b].followed[: table.active[b]] for b, _ in near]
         new = ref.candidate_set(rows[a].followed, active)
@@ -134,7 +138,7 @@ def test_an_update_is_that_of_the_reference(seed, expand, bulk_batch):
         met = [b for _, b in near + far]
         drift = np.zeros(COMMUNITIES)
         degree = network.offsets[a + 1] - network.offsets[a] if expand else 0
-        step = local_step(eps, float(degree), count + min(wide.bulk_size, 1), how)
+        step = local_step(eps, float(degree), count + min(wide.bulk_size, 1), g.alpha, how)
         drift[wide.followed] = ref.followed_drift(wide, met, g) + degree * wide.phi / wide.written_out().sum()
         expected = ref.langevin_step(wide.written_out()[members], drift[members], step, noise_of(a, members))
         assert scratch.phi[:count] == pytest.approx(expected, rel=1e-5, abs=1e-6)
@@ -348,7 +352,7 @@ def test_shown_memberships_are_the_largest_followed_ones():
 def test_a_full_buffer_stops_between_two_nodes():
     rng = np.random.default_rng(8)
     table, network, g = table_from(random_splits(rng)), random_network(rng), random_globals(rng)
-    how = Dynamics(3, 3, g.alpha, True, False, COMMUNITIES, True)
+    how = Dynamics(3, 3, g.alpha, g.alpha, True, False, COMMUNITIES, True)
     settings, nodes = SplitSettings(0.9, 0, False), np.arange(NODES)
     ones = np.ones(COMMUNITIES, dtype=np.int64)
     pool = Pool(np.zeros(COMMUNITIES, dtype=np.int32), 0, ones)

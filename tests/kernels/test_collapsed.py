@@ -22,12 +22,12 @@ from blockmix.kernels.collapsed import (
     recount,
     two_uniforms,
 )
-from blockmix.kernels.layout import Key, Prior, empty_rows
+from blockmix.kernels.layout import Key, Network, Prior, empty_rows
 from blockmix.kernels.observed import count_pairs, mark_row
 from blockmix.model.reference import cgs
 from blockmix.model.reference.cgs import Beliefs
 
-PRIOR = Prior(0.3, 1.5, 2.0, 1.0, 1.0)
+PRIOR = Prior(0.3, 0.3, 1.5, 2.0, 1.0, 1.0)
 NODES, COMMUNITIES = 12, 6
 
 
@@ -159,7 +159,7 @@ def test_memberships_and_strengths_are_drawn_from_their_conditionals(kernel_case
     rows, value = empty_rows(NODES, COMMUNITIES), np.zeros(COMMUNITIES + 1)
     drawn = np.empty((draws, NODES * COMMUNITIES)), np.empty((draws, COMMUNITIES + 1))
     for sweep in range(draws):
-        draw_memberships(PRIOR.alpha, key(sweep), counts.meetings, rows, scratch.weight)
+        draw_memberships(case.network, PRIOR, key(sweep), counts.meetings, rows, scratch.weight)
         draw_strengths(PRIOR, np.nan, key(sweep), counts.pairs, value)
         drawn[0][sweep] = rows.weights[:, 1::2].ravel()
         drawn[1][sweep] = value
@@ -184,8 +184,9 @@ def test_a_fixed_background_is_not_drawn(kernel_case):
 
 
 def test_memberships_of_a_tiny_concentration_are_finite_where_gammas_underflow():
+    network, prior = Network(*[np.zeros(51, np.int64)] * 4), PRIOR._replace(alpha_unlinked=1e-5)
     rows, meetings = empty_rows(50, 4), np.zeros((50, 4), np.int32)
-    draw_memberships(1e-5, key(0), meetings, rows, np.zeros(4))
+    draw_memberships(network, prior, key(0), meetings, rows, np.zeros(4))
     weights = rows.weights[:, 1::2]
     assert np.isfinite(weights).all()
     np.testing.assert_allclose(weights.sum(axis=1), 1.0, atol=1e-6)

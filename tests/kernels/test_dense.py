@@ -63,7 +63,7 @@ def test_counts_and_exposures_are_those_of_the_sparse_form_and_the_reference(den
     for a in range(len(case.pi)):
         dense.load_dense_row(case.rows, a, s)
         gain = dense.read_dense_links(
-            a, case.network, case.rows, case.strengths, case.prior, settings, case.key, s
+            a, case.network, case.rows, case.strengths, case.prior.alpha, settings, case.key, s
         )
         leave_out_hidden(a, case.network, case.rows, s)
         non_link_exposure(6, 6, case.members, case.strengths, not non_links, s)
@@ -133,7 +133,9 @@ def test_in_warm_up_a_neighbours_community_stands_at_the_prior(dense_case):
     raised = 0
     for a in range(12):
         dense.load_dense_row(case.rows, a, s)
-        dense.read_dense_links(a, case.network, case.rows, case.strengths, case.prior, settings, case.key, s)
+        dense.read_dense_links(
+            a, case.network, case.rows, case.strengths, case.prior.alpha, settings, case.key, s
+        )
         least = case.prior.alpha / case.total[a]
         near = case.pi[reference.links_of(a, case.adjacency, case.observed)]
         pulled = (near > 0.1).any(axis=0) & (case.pi[a] < least)
@@ -157,7 +159,7 @@ def test_an_update_reads_nothing_it_has_not_written(dense_case, poisoned, pull):
 def test_a_node_all_of_whose_draws_underflow_keeps_its_memberships(dense_case):
     case = dense_case(2, link=0.0)
     case.strengths.value[:] = case.g.delta
-    case.prior = case.prior._replace(alpha=1e-9)
+    case.prior = case.prior._replace(alpha=1e-9, alpha_unlinked=1e-9)
     case.rows.total[:] = 1e-12
     fresh, _, _ = update(case, case.settings._replace(step=200.0), case.scratch)
     np.testing.assert_allclose(fresh.weights[:, 1::2], case.pi, rtol=1e-6)

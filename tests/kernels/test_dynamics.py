@@ -27,7 +27,7 @@ from blockmix.samplers.minibatch import MiniBatches, iteration_key
 NODES = 14
 # phi is stored in single precision.
 SINGLE = 2e-6
-ALPHA = 0.3
+ALPHA, ALPHA_UNLINKED = 0.3, 2.0
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +53,7 @@ def random_state(seed, communities, general):
 
 
 def dynamics(preconditioned=True, expand=True, most=3, run=3, learn=True):
-    return Dynamics(most, most, ALPHA, preconditioned, expand, run, learn)
+    return Dynamics(most, most, ALPHA, ALPHA_UNLINKED, preconditioned, expand, run, learn)
 
 
 def memberships(dense):
@@ -81,6 +81,7 @@ def test_nodes_move_as_the_equations_say(batches, communities, general, precondi
     work = new_work(communities, NODES)
     update_nodes(0, 4, nodes, eps, batches.network, dense, fresh, links, how, key, work)
     pi, degrees = memberships(dense), np.diff(batches.network.offsets)
+    assert degrees[nodes].min() == 0 < degrees[nodes].max()
     for i, a in enumerate(nodes):
 
         def one_kind(y, partners, a=a):
@@ -95,11 +96,12 @@ def test_nodes_move_as_the_equations_say(batches, communities, general, precondi
         )
         phi = dense.phi[a].astype(np.float64)
         expansion = float(degrees[a]) if expand else 0.0
-        step = local_step(eps, expansion, communities, how)
+        alpha = ALPHA if degrees[a] else ALPHA_UNLINKED
+        step = local_step(eps, expansion, communities, alpha, how)
         if preconditioned:
-            want = reference.preconditioned_step(phi, ALPHA, gradient, step, noise[:communities], expansion)
+            want = reference.preconditioned_step(phi, alpha, gradient, step, noise[:communities], expansion)
         else:
-            want = reference.printed_step(phi, ALPHA, gradient, step, noise[:communities])
+            want = reference.printed_step(phi, alpha, gradient, step, noise[:communities])
         np.testing.assert_allclose(fresh.phi[i], want, rtol=SINGLE, atol=SINGLE)
         assert fresh.total[i] == pytest.approx(fresh.phi[i].astype(np.float64).sum(), rel=1e-12)
     old = dense.phi.copy()

@@ -68,7 +68,7 @@ def prepare(case, a, sweep=0):
 def draw_again(case, a, degree, count, tilt, sweep):
     """(G3), in a direction that alternates."""
     return draw_links_again(
-        a, degree, count, sweep % 2 == 0, case.network, case.rows, case.members, case.strengths, case.prior,
+        a, degree, count, sweep % 2 == 0, case.network, case.rows, case.members, case.strengths, case.prior.alpha,
         case.settings, tilt, case.key, case.scratch,
     )  # fmt: skip
 

@@ -19,7 +19,6 @@ from blockmix.kernels.layout import (
     MEMBERS,
     STATISTICS,
     Network,
-    Prior,
     Strengths,
     empty_rows,
     new_scratch,
@@ -57,7 +56,7 @@ def read(case, a, non_links=0, resum=True):
     settings = case.settings._replace(non_links=non_links)
     own = load_row(case.rows, a, case.scratch)
     count, gain = read_links(
-        a, own, case.network, case.rows, case.strengths, case.prior, settings, case.key, case.scratch
+        a, own, case.network, case.rows, case.strengths, case.prior.alpha, settings, case.key, case.scratch
     )
     assert count == own
     leave_out_hidden(a, case.network, case.rows, case.scratch)
@@ -143,7 +142,9 @@ def test_the_split_drift_without_noise_is_the_drift_of_the_reference(kernel_case
         s = case.scratch
         mean = mean_exposure(own, case.strengths, s)
         for at in range(own):
-            shape, rate = local.split_drift(at, gain, mean, case.total[a], case.strengths, case.prior, s)
+            shape, rate = local.split_drift(
+                at, gain, mean, case.total[a], case.strengths, case.prior.alpha, s
+            )
             assert shape >= case.prior.alpha
             assert rate >= 1.0
             k = s.community[at]
@@ -243,7 +244,7 @@ def birth_case(communities, alpha, strength, members):
     return (
         np.full((communities, 2), members),
         Strengths(value, value.copy(), value.copy()),
-        Prior(alpha, 1.0, 1.0, 1.0, 1.0),
+        alpha,
         new_scratch(communities, 4, 4),
     )
 
@@ -279,13 +280,13 @@ def test_births_have_the_number_and_the_sizes_of_a_gamma_process(kernel_case, lo
     case = kernel_case(0)
     alone = lonely(4000)
     communities, alpha, step, smallest, total = 4000, 0.0005, 0.5, 0.01, 3.0
-    members, strengths, prior, scratch = birth_case(communities, alpha, 0.5 if loss else 0.05, 20.0)
+    members, strengths, alpha, scratch = birth_case(communities, alpha, 0.5 if loss else 0.05, 20.0)
     settings = case.settings._replace(step=step, smallest=smallest)
     rate = 1.0 + (0.45 * 20.0 / 0.95 / total if loss else 0.0)
     scale = cir_scale(rate, step)
     numbers, sizes = [], []
     for a in range(4000):
-        count = give_birth(a, 0, *alone, members, 0.0, total, strengths, prior, settings, case.key, scratch)
+        count = give_birth(a, 0, *alone, members, 0.0, total, strengths, alpha, settings, case.key, scratch)
         numbers.append(count)
         sizes.extend(scratch.phi[:count])
         scratch.place[scratch.community[:count]] = -1
@@ -304,11 +305,11 @@ def test_births_have_the_number_and_the_sizes_of_a_gamma_process(kernel_case, lo
 def test_births_on_one_community_add_up_to_its_gamma_draw(kernel_case):
     """With no smallest size to speak of, the jumps of one community are a Gamma(alpha)/c variable."""
     case, alone = kernel_case(0), lonely(4000)
-    members, strengths, prior, scratch = birth_case(1, 0.7, 0.05, 0.0)
+    members, strengths, alpha, scratch = birth_case(1, 0.7, 0.05, 0.0)
     settings = case.settings._replace(step=0.5, smallest=1e-9)
     sizes = np.zeros(4000)
     for a in range(len(sizes)):
-        count = give_birth(a, 0, *alone, members, 0.0, 3.0, strengths, prior, settings, case.key, scratch)
+        count = give_birth(a, 0, *alone, members, 0.0, 3.0, strengths, alpha, settings, case.key, scratch)
         sizes[a] = scratch.phi[0] if count else 0.0
         scratch.place[0] = -1
     p = stats.kstest(sizes, stats.gamma(0.7, scale=1 / cir_scale(1.0, 0.5)).cdf).pvalue
@@ -317,11 +318,11 @@ def test_births_on_one_community_add_up_to_its_gamma_draw(kernel_case):
 
 def test_births_do_not_fall_on_communities_the_node_is_in(kernel_case):
     case, alone = kernel_case(0), lonely(50)
-    members, strengths, prior, scratch = birth_case(2, 3.0, 0.05, 0.0)
+    members, strengths, alpha, scratch = birth_case(2, 3.0, 0.05, 0.0)
     for a in range(50):
         add_local(1, 2.5, 0.5, 0, scratch)
         count = give_birth(
-            a, 1, *alone, members, 0.0, 3.0, strengths, prior, case.settings, case.key, scratch
+            a, 1, *alone, members, 0.0, 3.0, strengths, alpha, case.settings, case.key, scratch
         )
         assert scratch.phi[0] == 2.5
         assert list(scratch.community[1:count]) in ([], [0])
@@ -403,7 +404,15 @@ def test_in_warm_up_an_unexplained_link_draws_its_neighbours_community_in(kernel
         own = load_row(case.rows, a, case.scratch)
         settings = case.settings._replace(pull=True)
         count, _ = read_links(
-            a, own, case.network, case.rows, case.strengths, case.prior, settings, case.key, case.scratch
+            a,
+            own,
+            case.network,
+            case.rows,
+            case.strengths,
+            case.prior.alpha,
+            settings,
+            case.key,
+            case.scratch,
         )
         near = case.pi[reference.links_of(a, case.adjacency, case.observed)]
         known = set(np.flatnonzero(case.pi[a])) | set(np.flatnonzero((near > 0).any(axis=0)))

@@ -111,16 +111,16 @@ def test_components_far_below_the_damping_stand_still_and_are_moved_by_refreshin
     phi[:, 2] = 0.0
     pi = lmc.shares(phi)
     steps, expansion = np.full(len(phi), math.log(STEP)), np.full(len(phi), EXPANSION)
-    value, alpha = case.strengths.value, case.g.alpha
+    value, prior = case.strengths.value, case.prior
     before = phi.copy()
     update_rows(
-        case.network, phi, pi, value, alpha, expansion, steps, Tuning(1.0, 0, 0.574, False), KEY, scratch
+        case.network, phi, pi, value, prior, expansion, steps, Tuning(1.0, 0, 0.574, False), KEY, scratch
     )
     np.testing.assert_array_equal(phi[:, 1:3], before[:, 1:3])
     assert (phi[:, 0] != before[:, 0]).any()
     np.testing.assert_allclose(pi, lmc.shares(phi))
     update_rows(
-        case.network, phi, pi, value, alpha, expansion, steps, Tuning(1.0, 9, 0.574, False), KEY, scratch
+        case.network, phi, pi, value, prior, expansion, steps, Tuning(1.0, 9, 0.574, False), KEY, scratch
     )
     assert (phi[:, 1:3] != before[:, 1:3]).sum() > len(phi)
     assert np.isfinite(phi).all()
@@ -210,7 +210,7 @@ def test_a_strength_is_accepted_with_the_probability_of_the_reference(kernel_cas
 def test_only_the_asked_blocks_move_and_expansions_adapt_in_warm_up_alone(kernel_case):
     case, _, pi, scratch = build(kernel_case, 2)
     pairs, communities = len(pairs_of(case)), pi.shape[1]
-    prior, buffers = Prior(0.2, *ETA, 1.0, 1.0), np.zeros((2, pairs))
+    prior, buffers = Prior(0.2, 0.2, *ETA, 1.0, 1.0), np.zeros((2, pairs))
     for adapt in (False, True):
         strengths = Strengths(*np.array(case.strengths))
         steps = np.full(communities + 1, math.log(STEP))

@@ -115,7 +115,7 @@ def test_a_batch_of_all_nodes_with_all_partners_is_the_full_step(dense_network, 
         geometric_weights(gamma[a], factors.weights[a])
     logs = svi.expected_log_strengths(strengths, None)
     level, tilt = np.exp(logs - logs.max(axis=0)), logs[:-1] - logs[-1]
-    how = Local(n, n, prior.alpha, weight, 0.9, 10.0, 0.6, joint, 1e-13, 10_000)
+    how = Local(n, n, prior.alpha, 2.0, weight, 0.9, 10.0, 0.6, joint, 1e-13, 10_000)
     out, nodes = new_batch(n, communities), np.arange(n)[::-1].copy()
     out.gamma[:], out.inside[:] = np.nan, np.nan
     update_nodes(0, n, nodes, network, factors, level, tilt, how, KEY, new_work(communities, n), out)
@@ -124,6 +124,7 @@ def test_a_batch_of_all_nodes_with_all_partners_is_the_full_step(dense_network, 
     local = svi.joint_indicators if joint else svi.coupled_indicators
     tables = svi.all_indicators(gamma, strengths, adjacency, observed, prior, local)
     target = svi.membership_targets(n, tables, adjacency, prior, weight)
+    target[-1] += 2.0 - prior.alpha  # the node without links
     exact = ROUNDING if joint else 1e-8
     for i, a in enumerate(nodes):
         expected = svi.natural_step(gamma[a], target[a], svi.step_size(a, 0.9, 10.0, 0.6))

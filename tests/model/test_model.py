@@ -2,15 +2,20 @@
 
 import json
 
+import numpy as np
 import pytest
 
 from blockmix import InputError, Model
-from blockmix.model.hyper import DEFAULT_CONCENTRATION
+from blockmix.model.hyper import DEFAULT_CONCENTRATION, UNLINKED_CONCENTRATION
 
 
 def test_memberships_are_sparser_the_more_communities_there_are():
     assert Model(communities=20).concentration == pytest.approx(DEFAULT_CONCENTRATION / 20)
     assert Model(communities=20, alpha=0.3).concentration == 0.3
+    np.testing.assert_allclose(
+        Model(communities=20).concentrations(np.array([0, 1, 9])), [0.15, 0.015, 0.015]
+    )
+    np.testing.assert_allclose(Model(communities=20, alpha=0.3).concentrations(np.array([0, 1])), 0.3)
 
 
 @pytest.mark.parametrize("communities", [0, -3, 2.5, True])
@@ -45,6 +50,7 @@ def test_a_model_is_frozen_and_can_be_written_to_a_manifest():
     assert written == {
         "communities": 4,
         "alpha": DEFAULT_CONCENTRATION / 4,
+        "alpha_unlinked": UNLINKED_CONCENTRATION / 4,
         "eta": [2.0, 3.0],
         "background": 0.01,
         "kind": "assortative",

@@ -18,21 +18,26 @@ from blockmix.samplers.options import ScirOptions
 from blockmix.samplers.scir import Scir
 
 
+def dirichlet_rule(points, alpha):
+    """Points and weights of Gauss-Jacobi quadrature with the density of Dirichlet(alpha, alpha) as weight."""
+    x, weights = roots_jacobi(points, alpha - 1.0, alpha - 1.0)
+    return (x + 1.0) / 2.0, weights / weights.sum()
+
+
 def posterior_moments(edges, nodes, alpha, beta, delta):
-    """E[pi_a1] and E[pi_a1^2] for every node, K = 2, strengths fixed.
+    """E[pi_a1] and E[pi_a1^2] for every node, K = 2, strengths fixed; alpha of all nodes, or of each.
 
     Gauss-Jacobi quadrature over every pi_a1 with the Dirichlet density as weight. The likelihood is a
     polynomial of degree N - 1 in each: N points are exact.
     """
     beta = np.asarray(beta)
-    points, weights = roots_jacobi(nodes, alpha - 1.0, alpha - 1.0)
-    points, weights = (points + 1.0) / 2.0, weights / weights.sum()
+    rules = [dirichlet_rule(nodes, value) for value in np.broadcast_to(alpha, nodes)]
     links = {tuple(sorted(edge)) for edge in edges}
     total, first, second = 0.0, np.zeros(nodes), np.zeros(nodes)
-    for index in product(range(len(points)), repeat=nodes):
-        x = points[list(index)]
+    for chosen in product(*(zip(*rule, strict=True) for rule in rules)):
+        x, weights = np.array(chosen).T
         pi = np.stack([x, 1.0 - x], axis=1)
-        mass = np.prod(weights[list(index)])
+        mass = np.prod(weights)
         for a in range(nodes):
             for b in range(a + 1, nodes):
                 mass *= pair_likelihood(int((a, b) in links), pi[a], pi[b], beta, delta)
@@ -59,18 +64,18 @@ def resummed_moments(edges, nodes, alpha, beta, delta, points=40):
 
     The conditionals of both ends of a non-link belong to no joint density, so there is nothing to integrate.
     """
-    x, weights = roots_jacobi(points, alpha - 1.0, alpha - 1.0)
-    x = (x + 1.0) / 2.0
-    pi = np.stack([x, 1.0 - x], axis=1)
-    link = delta + np.einsum("ik,jk,k->ij", pi, pi, np.asarray(beta) - delta)
-    non_link = resummed_non_link(pi, pi, beta, delta)
+    rules = [dirichlet_rule(points, value) for value in np.broadcast_to(alpha, nodes)]
+    pi = [np.stack([x, 1.0 - x], axis=1) for x, _ in rules]
     linked = {tuple(sorted(edge)) for edge in edges}
     conditionals = []
     for a in range(nodes):
-        law = np.expand_dims(weights, [b for b in range(nodes) if b != a])
+        law = np.expand_dims(rules[a][1], [b for b in range(nodes) if b != a])
         for b in range(nodes):
             if b != a:
-                pair = link if tuple(sorted((a, b))) in linked else non_link
+                if tuple(sorted((a, b))) in linked:
+                    pair = delta + np.einsum("ik,jk,k->ij", pi[a], pi[b], np.asarray(beta) - delta)
+                else:
+                    pair = resummed_non_link(pi[a], pi[b], beta, delta)
                 pair = pair if a < b else pair.T
                 law = law * np.expand_dims(pair, [c for c in range(nodes) if c not in (a, b)])
         conditionals.append(law / law.sum(axis=a, keepdims=True))
@@ -80,7 +85,8 @@ def resummed_moments(edges, nodes, alpha, beta, delta, points=40):
         for a, conditional in enumerate(conditionals):
             law = law.sum(axis=a, keepdims=True) * conditional
     marginals = [law.sum(axis=tuple(b for b in range(nodes) if b != a)) for a in range(nodes)]
-    return np.array([m @ x for m in marginals]), np.array([m @ (x * x) for m in marginals])
+    moments = [(m @ x, m @ (x * x)) for m, (x, _) in zip(marginals, rules, strict=True)]
+    return np.array(moments).T
 
 
 def copies_of(edges, nodes, copies):
@@ -131,7 +137,7 @@ def sampled_moments(edges, nodes, alpha, beta, delta, options, sweeps, copies, s
         model = Model(len(beta), alpha=alpha, background=delta)
         sampler = FixedStrengths(data, model, ScirOptions(batches=nodes, **options), workers)
         value = np.append(beta, delta)
-        total = data.training.degrees + len(beta) * alpha
+        total = data.training.degrees + len(beta) * model.concentrations(data.training.degrees)
         rows = even_rows(nodes * copies, len(beta), sampler.slots, total)
         state = sampler.start_at(rows, Strengths(value, np.ones_like(value), np.ones_like(value)))
         first, second = np.zeros(nodes * copies), np.zeros(nodes * copies)

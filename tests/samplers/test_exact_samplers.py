@@ -30,7 +30,7 @@ PAIR, PATH = [(0, 1)], [(0, 1), (1, 2)]
 BETA, DELTA, ETA = (0.9, 0.4), 0.05, (2.0, 1.0)
 # Off by 10%, one down and one up.
 WRONG_BETA = (0.81, 0.44)
-COMPARISONS = 5 * 6 + 8 * 13
+COMPARISONS = 5 * 6 + 10 * 13
 FALSE_ALARM = 1e-3 / COMPARISONS
 SWEEPS, BATCHES = 12_000, 40
 
@@ -148,6 +148,16 @@ def batch_means(name, edges, nodes, alpha, pairs, eta=ETA):
 def test_memberships_and_strengths_have_their_exact_moments(name, edges, nodes, alpha):
     pairs, exact = exact_moments(edges, equations.Beliefs(nodes, 2, alpha, ETA))
     assert agrees(batch_means(name, edges, nodes, alpha, pairs), exact)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["cgs", "lmc"])
+def test_by_default_a_node_without_links_has_a_concentration_of_its_own(name):
+    alpha = np.array([[0.15], [0.15], [1.5]])
+    pairs, exact = exact_moments(PAIR, equations.Beliefs(3, 2, alpha, ETA))
+    found = batch_means(name, PAIR, 3, None, pairs)
+    assert agrees(found, exact)
+    assert not agrees(found, exact_moments(PAIR, equations.Beliefs(3, 2, 0.15, ETA))[1])
 
 
 @pytest.mark.slow

@@ -24,7 +24,9 @@ BETA, WRONG_BETA, EQUAL_BETA, DELTA = (0.9, 0.4), (0.7, 0.4), (0.5, 0.5), 0.05
 SMALLEST = {0.7: 1e-9, 0.05: 1e-30}
 # alpha: error of the diffusion at h = 0.1, in proportion to h (measured: 0.001 and 0.03).
 ALLOWANCE = {0.7: 0.003, 0.05: 0.04}
-COMPARISONS = 12 * 6 + 4
+# The default alpha, K = 2, of two linked nodes and one without links.
+DEFAULT_ALPHA = (0.15, 0.15, 1.5)
+COMPARISONS = 14 * 6 + 4 + 3
 FALSE_ALARM = 1e-3 / COMPARISONS
 
 
@@ -80,6 +82,24 @@ def test_a_node_without_links_has_its_law_at_the_default_truncation(tiny):
     gap, noise = distance(found, exact)
     assert gap[2] <= noise[2]
     assert noise[2] < 0.01
+
+
+def test_by_default_a_node_without_links_has_a_concentration_of_its_own(tiny):
+    found = tiny.sampled_moments(PAIR, 3, None, BETA, DELTA, {"slots": 2}, sweeps=1500, copies=150)
+    gap, noise = distance(found[1], tiny.resummed_moments(PAIR, 3, DEFAULT_ALPHA, BETA, DELTA)[1])
+    assert gap[2] <= noise[2] < 0.01
+    gap, noise = distance(found[1], tiny.resummed_moments(PAIR, 3, DEFAULT_ALPHA[0], BETA, DELTA)[1])
+    assert gap[2] > noise[2]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("form", ["sparse", "dense"])
+def test_the_diffusion_has_that_concentration_too(tiny, form):
+    options = {"moves": "cir", "form": form, "slots": 2, "smallest": 1e-20, "cut": 0.0}
+    options |= {"non_links": 10**6, "step": 0.1}
+    found = tiny.sampled_moments(PAIR, 3, None, BETA, DELTA, options, 6000, copies=60)
+    assert agrees(found, tiny.posterior_moments(PAIR, 3, DEFAULT_ALPHA, BETA, DELTA), 0.02)
+    assert not agrees(found, tiny.posterior_moments(PAIR, 3, DEFAULT_ALPHA[0], BETA, DELTA), 0.02)
 
 
 @pytest.mark.slow

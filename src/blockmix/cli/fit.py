@@ -149,7 +149,10 @@ def fit(
     ] = HeldOutKind.balanced,
     alpha: Annotated[
         float | None,
-        typer.Option(help="Concentration of memberships; 0.3/K by default.", rich_help_panel=_PRIOR),
+        typer.Option(
+            help="Concentration of memberships; by default 0.3/K, and 3/K for nodes without links.",
+            rich_help_panel=_PRIOR,
+        ),
     ] = None,
     background: Annotated[
         float | None,

@@ -15,7 +15,6 @@ from blockmix.kernels.layout import (
     MEMBERS,
     Key,
     Network,
-    Prior,
     Rows,
     Scratch,
     Settings,
@@ -68,7 +67,7 @@ def birth_survives(
 @kernel
 def give_birth(
     a: int, count: int, network: Network, rows: Rows, members: np.ndarray, mean: float, total: float,
-    strengths: Strengths, prior: Prior, settings: Settings, key: Key, scratch: Scratch,
+    strengths: Strengths, alpha: float, settings: Settings, key: Key, scratch: Scratch,
 ) -> int:  # fmt: skip
     """(P2) Communities at zero reborn above the smallest phi that is kept; returns the new local count.
 
@@ -81,7 +80,7 @@ def give_birth(
     scale = cir_scale(1.0, settings.step)
     floor = settings.smallest * scale
     c0, low, high = np.uint32(a), key.low, key.high
-    expected = communities * prior.alpha * expint_e1(floor)
+    expected = communities * alpha * expint_e1(floor)
     births = poisson(expected, low, high, c0, key.sweep, stream_word(DRAW_BIRTHS, 0), np.uint32(0))
     for i in range(min(int(births), MAX_BIRTHS)):
         word, other, _, _ = philox4x32(

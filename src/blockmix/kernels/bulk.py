@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from blockmix.kernels.bulk_split import Pool, choose_bulk, split_row
 from blockmix.kernels.bulk_table import Buffer, Fresh, SplitRows
+from blockmix.kernels.concentration import concentration
 from blockmix.kernels.dynamics import (
     DRAW_MEMBERSHIPS,
     LEAST_LIKELIHOOD,
@@ -226,7 +227,7 @@ def sample_bulk(a: int, sampled: int, key: Key, strength: Strength, scratch: Spl
 
 @inlined_kernel
 def move_followed(
-    a: int, count: int, expansion: float, eps: float, how: Dynamics, pull: Pull, key: Key,
+    a: int, count: int, expansion: float, eps: float, alpha: float, pull: Pull, key: Key,
     strength: Strength, scratch: SplitScratch,
 ) -> None:  # fmt: skip
     """(A5) A step for every followed community."""
@@ -239,7 +240,7 @@ def move_followed(
             known = k // 2
             noise = two_normals(DRAW_MEMBERSHIPS, a, int(known), key)
         gradient = pi * (pull.all + strength.excess[k] * (pull.even + scratch.gain[at]))
-        new = moved(phi, how.alpha, expansion * pi, gradient, eps, noise[1] if k % 2 else noise[0])
+        new = moved(phi, alpha, expansion * pi, gradient, eps, noise[1] if k % 2 else noise[0])
         scratch.phi[at] = np.float64(np.float32(new))
 
 
@@ -251,7 +252,7 @@ def moved_bulk(
     p: float,
     expansion: float,
     eps: float,
-    how: Dynamics,
+    alpha: float,
     pull: Pull,
     key: Key,
 ) -> float:
@@ -260,7 +261,7 @@ def moved_bulk(
         return 0.0
     gradient = p * (size * pull.all + pull.bulk)
     noise, _ = two_normals(DRAW_BULK, a, 0, key)
-    return moved(size * bulk, size * how.alpha, expansion * size * p, gradient, eps, noise)
+    return moved(size * bulk, size * alpha, expansion * size * p, gradient, eps, noise)
 
 
 @kernel
@@ -283,9 +284,10 @@ def update_node(
     size = len(scratch.place) - count
     expansion = np.float64(network.offsets[a + 1] - network.offsets[a]) if how.expand else 0.0
     # The values of a row that move are K in `sgmc`; here they are the followed ones and the bulk.
-    eps = local_step(eps, expansion, count + min(size, 1), how)
-    move_followed(a, count, expansion, eps, how, pull, key, strength, scratch)
-    return count, moved_bulk(a, size, bulk, p, expansion, eps, how, pull, key)
+    alpha = concentration(a, network, how.alpha, how.alpha_unlinked)
+    eps = local_step(eps, expansion, count + min(size, 1), alpha, how)
+    move_followed(a, count, expansion, eps, alpha, pull, key, strength, scratch)
+    return count, moved_bulk(a, size, bulk, p, expansion, eps, alpha, pull, key)
 
 
 @kernel
@@ -303,8 +305,8 @@ def update_split_range(
         count, bulk_total = update_node(
             a, eps, network, table, strength, how, settings.bulk_batch, key, scratch
         )
+        alpha = concentration(a, network, how.alpha, how.alpha_unlinked)
         split_row(
-            i, a, count, bulk_total, how.alpha, settings.threshold, settings.equal, key, pool, scratch, fresh,
-            buffer,
+            i, a, count, bulk_total, alpha, settings.threshold, settings.equal, key, pool, scratch, fresh, buffer,
         )  # fmt: skip
     return end

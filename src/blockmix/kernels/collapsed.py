@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from blockmix.kernels.concentration import concentration
 from blockmix.kernels.layout import Index, Key, Network, Prior, Rows
 from blockmix.kernels.observed import NOT_OBSERVED, mark_row
 from blockmix.kernels.philox import inlined_kernel, kernel, philox4x32, stream_word
@@ -186,15 +187,17 @@ def collapsed_sweep(
     at, changed = 0, 0
     for a in range(len(counts.meetings)):
         mark_row(a, network, scratch.row)
+        alpha_a = concentration(a, network, prior.alpha, prior.alpha_unlinked)
         for b in range(a + 1, len(counts.meetings)):
             y = scratch.row[b]
             if y == NOT_OBSERVED:
                 continue
             old_ab, old_ba = np.int64(indicators[at, 0]), np.int64(indicators[at, 1])
             count_pair(a, b, old_ab, old_ba, y, -1, prior, learned, counts, predictive)
+            alpha_b = concentration(b, network, prior.alpha, prior.alpha_unlinked)
             for k in range(communities):
-                scratch.first[k] = counts.meetings[a, k] + prior.alpha
-                scratch.second[k] = counts.meetings[b, k] + prior.alpha
+                scratch.first[k] = counts.meetings[a, k] + alpha_a
+                scratch.second[k] = counts.meetings[b, k] + alpha_b
             u_1, u_2 = two_uniforms(a, b, DRAW_PAIR, key)
             z_ab, z_ba = draw_indicators(y, scratch, u_1, u_2)
             count_pair(a, b, z_ab, z_ba, y, 1, prior, learned, counts, predictive)
@@ -206,10 +209,12 @@ def collapsed_sweep(
 
 
 @kernel
-def draw_memberships(alpha: float, key: Key, meetings: np.ndarray, rows: Rows, log_phi: np.ndarray) -> None:
+def draw_memberships(
+    network: Network, prior: Prior, key: Key, meetings: np.ndarray, rows: Rows, log_phi: np.ndarray
+) -> None:
     """(C4) pi_a ~ Dirichlet(alpha + n_a) for every node, in logarithms: small Gamma draws underflow."""
     for a in range(len(meetings)):
-        largest = -math.inf
+        alpha, largest = concentration(a, network, prior.alpha, prior.alpha_unlinked), -math.inf
         for k in range(len(log_phi)):
             word = stream_word(DRAW_MEMBERSHIP, k)
             log_phi[k] = log_gamma_variate(

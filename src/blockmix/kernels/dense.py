@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from blockmix.kernels.concentration import concentration
 from blockmix.kernels.layout import (
     FIXED_POINT,
     Key,
@@ -65,7 +66,7 @@ def stand_at_prior(
 
 @inlined_kernel
 def read_dense_links(
-    a: int, network: Network, rows: Rows, strengths: Strengths, prior: Prior, settings: Settings, key: Key,
+    a: int, network: Network, rows: Rows, strengths: Strengths, alpha: float, settings: Settings, key: Key,
     scratch: Scratch,
 ) -> float:  # fmt: skip
     """(S4) Gather W and, per community, sum c1 pi_bk/Z_b, as `local.read_links` does; returns W."""
@@ -75,7 +76,7 @@ def read_dense_links(
     communities = len(scratch.place)
     value, weights = strengths.value, rows.weights
     background = value[-1]
-    least = prior.alpha / np.float64(rows.total[a])
+    least = alpha / np.float64(rows.total[a])
     total = 0.0
     for i in range(reads):
         b = network.neighbors[begin + sampled_place(i, offset, weight, degree)]
@@ -115,9 +116,9 @@ def update_dense_node(
     prior: Prior, settings: Settings, key: Key, scratch: Scratch, statistics: np.ndarray,
 ) -> float:  # fmt: skip
     """Draw node a's memberships into row `at` of `fresh`; returns its half of links inside communities."""
-    communities = len(scratch.place)
+    alpha, communities = concentration(a, network, prior.alpha, prior.alpha_unlinked), len(scratch.place)
     total = load_dense_row(rows, a, scratch)
-    background_gain = read_dense_links(a, network, rows, strengths, prior, settings, key, scratch)
+    background_gain = read_dense_links(a, network, rows, strengths, alpha, settings, key, scratch)
     leave_out_hidden(a, network, rows, scratch)
     non_link_exposure(communities, communities, members, strengths, settings.non_links == 0, scratch)
     if settings.non_links > 0:
@@ -127,7 +128,7 @@ def update_dense_node(
     mean = mean_exposure(communities, strengths, scratch)
     for k in range(communities):
         scratch.pi[k] = scratch.tilt[k]
-    move(a, communities, communities, background_gain, mean, total, strengths, prior, settings, key, scratch)
+    move(a, communities, communities, background_gain, mean, total, strengths, alpha, settings, key, scratch)
     write_dense_row(a, at, rows, fresh, scratch, statistics)
     return inside
 

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from blockmix.kernels.concentration import concentration
 from blockmix.kernels.layout import Key, Network
 from blockmix.kernels.minibatch import DRAW_NON_PARTNERS, sample_neighbors, sample_non_neighbors
 from blockmix.kernels.philox import Word, inlined_kernel, kernel, philox4x32, stream_word
@@ -50,8 +51,8 @@ class Links(NamedTuple):
 
 
 class Dynamics(NamedTuple):
-    """How things move: n_1, n_0, alpha, the form of the update, and what of the strengths moves with a
-    mini-batch: how many of them, and whether the background does.
+    """How things move: n_1, n_0, alpha and that of nodes without links, the form of the update, and what of the
+    strengths moves with a mini-batch: how many of them, and whether the background does.
 
     `preconditioned` chooses (L5) or (L6); `expand` gives s_a the prior Gamma(K alpha + degree, 1) of (S1).
     """
@@ -59,6 +60,7 @@ class Dynamics(NamedTuple):
     neighbors: int
     non_neighbors: int
     alpha: float
+    alpha_unlinked: float
     preconditioned: bool
     expand: bool
     run: int
@@ -93,7 +95,7 @@ def step_size(t: float, step: float, delay: float, decay: float) -> float:
 
 
 @kernel
-def local_step(eps: float, expansion: float, communities: int, how: Dynamics) -> float:
+def local_step(eps: float, expansion: float, communities: int, alpha: float, how: Dynamics) -> float:
     """(L10) The step of a node: smaller where it has fewer links than there are communities.
 
     A reflected step leaves about a third of its length in each of the K communities, which must stay small
@@ -101,7 +103,7 @@ def local_step(eps: float, expansion: float, communities: int, how: Dynamics) ->
     """
     if not how.expand:
         return eps
-    share = min((expansion + communities * how.alpha) / communities, 1.0)
+    share = min((expansion + communities * alpha) / communities, 1.0)
     return eps * share * share
 
 
@@ -195,13 +197,14 @@ def move_memberships(
         work.noise[2 * block], work.noise[2 * block + 1] = two_normals(DRAW_MEMBERSHIPS, a, block, key)
     inverse = 1.0 / dense.total[a]
     expansion = np.float64(network.offsets[a + 1] - network.offsets[a]) if how.expand else 0.0
-    eps = local_step(eps, expansion, communities, how)
+    alpha = concentration(a, network, how.alpha, how.alpha_unlinked)
+    eps = local_step(eps, expansion, communities, alpha, how)
     total = 0.0
     for k in range(communities):
         phi = np.float64(dense.phi[a, k])
         scale = phi * inverse if how.preconditioned else inverse
         gradient = scale * (w + work.answer[k])
-        new = np.float32(moved(phi, how.alpha, expansion * phi * inverse, gradient, eps, work.noise[k]))
+        new = np.float32(moved(phi, alpha, expansion * phi * inverse, gradient, eps, work.noise[k]))
         fresh.phi[at, k] = new
         total += np.float64(new)
     if total < LEAST_TOTAL:

@@ -16,7 +16,6 @@ from blockmix.kernels.layout import (
     DRAW_LINK,
     Key,
     Network,
-    Prior,
     Rows,
     Scratch,
     Settings,
@@ -84,7 +83,7 @@ def draw_links(a: int, degree: int, own: int, background: float, key: Key, scrat
 @inlined_lean_kernel
 def draw_links_again(
     a: int, degree: int, count: int, backwards: bool, network: Network, rows: Rows, members: np.ndarray,
-    strengths: Strengths, prior: Prior, settings: Settings, tilt: Tilt, key: Key, scratch: Scratch,
+    strengths: Strengths, alpha: float, settings: Settings, tilt: Tilt, key: Key, scratch: Scratch,
 ) -> int:  # fmt: skip
     """(G3) One pass of Gibbs draws of the z_ab with pi_a integrated out; returns the new local count.
 
@@ -92,7 +91,7 @@ def draw_links_again(
     Forwards or backwards with equal probability: then the pass is reversible, as the test of (G4) needs.
     """
     counts, inverse, indicator = scratch.count, scratch.inverse, scratch.indicator
-    background, alpha = strengths.value[-1], prior.alpha
+    background = strengths.value[-1]
     bulk = alpha * len(members) / tilt.least
     known = 0.0
     for at in range(count):

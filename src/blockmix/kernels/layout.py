@@ -61,9 +61,10 @@ class Strengths(NamedTuple):
 
 
 class Prior(NamedTuple):
-    """Hyperparameters: Dirichlet concentration, the two of Beta, the background's Beta."""
+    """Hyperparameters: Dirichlet concentration, that of nodes without links, the two of Beta, the background's Beta."""
 
     alpha: float
+    alpha_unlinked: float
     eta_link: float
     eta_non_link: float
     background_link: float
@@ -71,7 +72,8 @@ class Prior(NamedTuple):
 
 
 class Settings(NamedTuple):
-    """How a node is updated: step h, neighbours n_1, non-links n_0, smallest phi, candidate cut, the pull.
+    """How a node is updated: step h, neighbours n_1, non-links n_0, smallest phi (also of a node without links),
+    candidate cut, the pull.
 
     `non_link_weight` is what a non-link counts: below one where held-out pairs took a larger share of the links.
     """
@@ -80,6 +82,7 @@ class Settings(NamedTuple):
     neighbors: int
     non_links: int
     smallest: float
+    smallest_unlinked: float
     cut: float
     pull: bool
     non_link_weight: float = 1.0

@@ -9,7 +9,6 @@ from blockmix.kernels.layout import (
     MAX_CANDIDATES,
     Key,
     Network,
-    Prior,
     Rows,
     Scratch,
     Settings,
@@ -43,7 +42,7 @@ def sampled_place(i: int, offset: float, weight: float, degree: int) -> int:
 
 @kernel
 def read_links(
-    a: int, count: int, network: Network, rows: Rows, strengths: Strengths, prior: Prior, settings: Settings,
+    a: int, count: int, network: Network, rows: Rows, strengths: Strengths, alpha: float, settings: Settings,
     key: Key, scratch: Scratch,
 ) -> tuple[int, float]:  # fmt: skip
     """(S4) Gather W and, per community, sum c1 pi_bk/Z_b; returns the number of communities and W."""
@@ -51,7 +50,7 @@ def read_links(
     degree = network.offsets[a + 1] - begin
     reads, weight, offset = systematic_sample(a, degree, settings, key)
     background = strengths.value[-1]
-    pulled = prior.alpha / np.float64(rows.total[a])
+    pulled = alpha / np.float64(rows.total[a])
     slots = rows.words.shape[1] // 2
     own = count
     total = 0.0

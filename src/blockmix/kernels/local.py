@@ -9,6 +9,7 @@ import numpy as np
 
 from blockmix.kernels.births import give_birth
 from blockmix.kernels.cir import cir_step
+from blockmix.kernels.concentration import concentration
 from blockmix.kernels.layout import (
     DRAW_JUMPS,
     DRAW_SIZE,
@@ -34,7 +35,7 @@ def split_drift(
     mean: float,
     total: float,
     strengths: Strengths,
-    prior: Prior,
+    alpha: float,
     scratch: Scratch,
 ) -> tuple[float, float]:
     """(S2) The drift of a local community as A_k - b_k phi_k; returns A_k and b_k.
@@ -43,7 +44,7 @@ def split_drift(
     """
     d = strengths.value[scratch.community[at]] - strengths.value[-1]
     pi = scratch.pi[at]
-    shape = prior.alpha + pi * (background_gain + d * scratch.gain[at])
+    shape = alpha + pi * (background_gain + d * scratch.gain[at])
     rate = 1.0
     net = mean - d * scratch.exposure[at]
     if net > 0.0:
@@ -56,11 +57,11 @@ def split_drift(
 @kernel
 def move(
     a: int, count: int, own: int, background_gain: float, mean: float, total: float, strengths: Strengths,
-    prior: Prior, settings: Settings, key: Key, scratch: Scratch,
+    alpha: float, settings: Settings, key: Key, scratch: Scratch,
 ) -> None:  # fmt: skip
     """(S2) Replace every local phi by a draw from its CIR transition."""
     for at in range(count):
-        shape, rate = split_drift(at, background_gain, mean, total, strengths, prior, scratch)
+        shape, rate = split_drift(at, background_gain, mean, total, strengths, alpha, scratch)
         phi = scratch.phi[at] if at < own else 0.0
         scratch.phi[at] = cir_step(
             phi,
@@ -86,9 +87,9 @@ def update_node(
 
     Returns its half of the links inside communities, and the share of phi dropped.
     """
-    total = np.float64(rows.total[a])
+    alpha, total = concentration(a, network, prior.alpha, prior.alpha_unlinked), np.float64(rows.total[a])
     own = load_row(rows, a, scratch)
-    count, background_gain = read_links(a, own, network, rows, strengths, prior, settings, key, scratch)
+    count, background_gain = read_links(a, own, network, rows, strengths, alpha, settings, key, scratch)
     leave_out_hidden(a, network, rows, scratch)
     non_link_exposure(count, own, members, strengths, settings.non_links == 0, scratch)
     if settings.non_links > 0:
@@ -96,9 +97,9 @@ def update_node(
     inside = gather_statistics(own, strengths, scratch, statistics)
     weigh_exposure(count, settings.non_link_weight, scratch)
     mean = mean_exposure(own, strengths, scratch)
-    move(a, count, own, background_gain, mean, total, strengths, prior, settings, key, scratch)
+    move(a, count, own, background_gain, mean, total, strengths, alpha, settings, key, scratch)
     count = give_birth(
-        a, count, network, rows, members, mean, total, strengths, prior, settings, key, scratch
+        a, count, network, rows, members, mean, total, strengths, alpha, settings, key, scratch
     )
     kept, dropped = keep_largest(count, rows.words.shape[1] // 2, settings.smallest, scratch)
     write_row(kept, at, fresh, scratch, statistics)

@@ -13,8 +13,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from blockmix.kernels.concentration import concentration
 from blockmix.kernels.langevin import acceptance, adapted, log_transition, proposal_moments
-from blockmix.kernels.layout import Index, Key, Network
+from blockmix.kernels.layout import Index, Key, Network, Prior
 from blockmix.kernels.observed import LINK, NOT_OBSERVED, mark_row
 from blockmix.kernels.philox import inlined_kernel, kernel, philox4x32, stream_word
 from blockmix.kernels.variates import gamma, normal, uniform, uniform53
@@ -223,14 +224,14 @@ def refresh_component(
 
 @kernel
 def update_rows(
-    network: Network, phi: np.ndarray, memberships: np.ndarray, value: np.ndarray, alpha: float,
+    network: Network, phi: np.ndarray, memberships: np.ndarray, value: np.ndarray, prior: Prior,
     expansion: np.ndarray, log_steps: np.ndarray, tuning: Tuning, key: Key, scratch: RowScratch,
 ) -> int:  # fmt: skip
     """Every node's row in turn, given all others; returns how many Langevin moves were made."""
     accepted = 0
     for a in range(len(phi)):
         mark_row(a, network, scratch.row)
-        step = math.exp(log_steps[a])
+        alpha, step = concentration(a, network, prior.alpha, prior.alpha_unlinked), math.exp(log_steps[a])
         probability, made = move_row(
             a, phi[a], memberships, value, alpha, expansion[a], step, tuning.damping, key, scratch
         )

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from blockmix.kernels.concentration import concentration
 from blockmix.kernels.indicators import draw_links, draw_links_again, draw_uniforms
 from blockmix.kernels.jumps import jump_envelope, keep_probability, propose_jump
 from blockmix.kernels.layout import (
@@ -31,9 +32,6 @@ from blockmix.kernels.prefetch import prefetch_row
 from blockmix.kernels.rows import gather_statistics, keep_largest, load_row, write_row
 from blockmix.kernels.tilts import add_outsider, outsider, residual_gain, set_exposure, set_tilts
 from blockmix.kernels.variates import gamma, poisson, uniform32, uniform53
-
-# A node without links is all births: what is cut off below the smallest phi is a seventh of its chances to link.
-SMALLER_WITHOUT_LINKS = 2e-4
 
 
 @inlined_lean_kernel
@@ -93,8 +91,9 @@ def redraw_node(
     Returns its half of the links inside communities, the share of phi dropped, and 1 if the test was passed.
     """
     degree = network.offsets[a + 1] - network.offsets[a]
-    mass = degree + len(members) * prior.alpha
-    smallest = settings.smallest if degree > 0 else settings.smallest * SMALLER_WITHOUT_LINKS
+    alpha = concentration(a, network, prior.alpha, prior.alpha_unlinked)
+    smallest = settings.smallest if degree > 0 else settings.smallest_unlinked
+    mass = degree + len(members) * alpha
     own = load_row(rows, a, scratch)
     count = meet_neighbors(a, own, network, rows, settings.cut, scratch)
     read_neighbors(a, count, network, rows, strengths, settings.cut, scratch)
@@ -108,14 +107,12 @@ def redraw_node(
     )
     backwards = coin & np.uint32(1) == np.uint32(1)
     count = draw_links_again(
-        a, degree, count, backwards, network, rows, members, strengths, prior, settings, tilt, key, scratch
+        a, degree, count, backwards, network, rows, members, strengths, alpha, settings, tilt, key, scratch
     )
     for place in range(own):
         scratch.old[place] = scratch.phi[place]
-    draw_sizes(a, count, prior.alpha, key, scratch)
-    count = draw_births(
-        a, count, network, rows, members, strengths, prior.alpha, smallest, tilt, key, scratch
-    )
+    draw_sizes(a, count, alpha, key, scratch)
+    count = draw_births(a, count, network, rows, members, strengths, alpha, smallest, tilt, key, scratch)
     total = 0.0
     for place in range(count):
         total += scratch.phi[place]

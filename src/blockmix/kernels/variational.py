@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from blockmix.kernels.concentration import concentration
 from blockmix.kernels.digamma import digamma
 from blockmix.kernels.layout import Key, Network, Rows
 from blockmix.kernels.minibatch import DRAW_NON_PARTNERS, sample_neighbors, sample_non_neighbors
@@ -41,6 +42,7 @@ class Local(NamedTuple):
     neighbors: int
     non_neighbors: int
     alpha: float
+    alpha_unlinked: float
     non_link_weight: float
     step: float
     delay: float
@@ -216,7 +218,7 @@ def update_nodes(
     for i in range(begin, end):
         a = nodes[i]
         target, inside, effort = out.gamma[i], out.inside[i], out.effort[i]
-        target[:] = how.alpha
+        target[:] = concentration(a, network, how.alpha, how.alpha_unlinked)
         inside[:] = 0.0
         effort[:] = 0
         count, weight = sample_neighbors(a, how.neighbors, network, key, work.partners)

@@ -137,7 +137,7 @@ class Cgs:
         k = self.communities
         counts = Counts(np.zeros((self.nodes, k), dtype=np.int32), np.zeros((k + 1, 2), dtype=np.int64))
         recount(self.network, indicators, counts, self.scratch.row)
-        rows.total[:] = counts.meetings.sum(axis=1) + k * self.prior.alpha
+        rows.total[:] = counts.meetings.sum(axis=1) + k * self.model.concentrations(self.graph.degrees)
         return CgsState(indicators, counts, rows, strengths)
 
     @staticmethod
@@ -153,7 +153,9 @@ class Cgs:
         changed = collapsed_sweep(
             self.network, self.prior, self.background, word, state.indicators, state.counts, self.scratch
         )
-        draw_memberships(self.prior.alpha, word, state.counts.meetings, state.rows, self.scratch.weight)
+        draw_memberships(
+            self.network, self.prior, word, state.counts.meetings, state.rows, self.scratch.weight
+        )
         draw_strengths(self.prior, self.background, word, state.counts.pairs, state.strengths)
         state.sweep += 1
         measures = {"changed": changed / max(self.pairs, 1)}

@@ -35,7 +35,8 @@ def check_limits(options: Any) -> None:
 
 def prior_of(model: Model) -> Prior:
     """The prior as the kernels see it; that of a learned background is uniform."""
-    return Prior(model.concentration, float(model.eta[0]), float(model.eta[1]), 1.0, 1.0)
+    link, non_link = map(float, model.eta)
+    return Prior(model.concentration, model.unlinked_concentration, link, non_link, 1.0, 1.0)
 
 
 def fixed_background(model: Model) -> float:

@@ -82,7 +82,7 @@ def given_rows(
         for j, (k, weight) in enumerate(found.items()):
             rows.words[a, 2 * j] = k
             rows.weights[a, 2 * j + 1] = weight / total
-    rows.total[:] = graph.degrees + model.communities * model.concentration
+    rows.total[:] = graph.degrees + model.communities * model.concentrations(graph.degrees)
     return rows
 
 

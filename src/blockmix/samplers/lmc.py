@@ -133,7 +133,7 @@ class Lmc:
 
     def start_at(self, memberships: NDArray[np.float64], strengths: Strengths) -> LmcState:
         """A chain that begins at the given memberships (nodes x communities, all positive) and strengths."""
-        mean_total = self.expansion + self.communities * self.prior.alpha
+        mean_total = self.expansion + self.communities * self.model.concentrations(self.graph.degrees)
         state = self._with_shares(memberships * mean_total[:, None], strengths)
         log_step = math.log(self.options.step)
         state.row_steps[:], state.strength_steps[:] = log_step, log_step
@@ -159,7 +159,7 @@ class Lmc:
         tuning = Tuning(float(o.damping), o.refresh, float(o.acceptance), warm_up)
         word = Key(np.uint32(key[0]), np.uint32(key[1]), np.uint32(state.sweep))
         accepted = update_rows(
-            self.network, state.phi, state.shares, state.strengths.value, self.prior.alpha, self.expansion,
+            self.network, state.phi, state.shares, state.strengths.value, self.prior, self.expansion,
             state.row_steps, tuning, word, self.scratch,
         )  # fmt: skip
         accepted_strengths = self._update_strengths(state, tuning, word)

@@ -47,6 +47,9 @@ from blockmix.samplers.starts import dense_rows, random_parts, start_rows, start
 
 # Births a node has in a sweep on average, at most; beyond that the smallest ones are not worth their slots.
 MOST_EXPECTED_BIRTHS = 8.0
+# A node without links is all births: with the smallest phi of the others it would lose a seventh of its chances.
+SMALLER_WITHOUT_LINKS = 2e-4
+MOST_EXPECTED_BIRTHS_WITHOUT_LINKS = 32.0
 # A batch of fewer nodes is copied into the table sooner than a second thread has woken up.
 WORTH_COMMITTING_TOGETHER = 8192
 # In the first sweeps of warm-up the background explains at most this share of the density: left free, it can
@@ -69,13 +72,13 @@ def non_link_weight(data: HeldOut) -> float:
     return links_left / non_links_left if non_links_left > 0 else 1.0
 
 
-def smallest_kept(concentration: float, smallest: float) -> float:
+def smallest_kept(concentration: float, smallest: float, most_births: float) -> float:
     """The smallest phi that is kept, raised where a large K alpha would fill the slots with births.
 
-    >>> smallest_kept(0.3, 0.005), round(smallest_kept(50.0, 0.005), 3)
+    >>> smallest_kept(0.3, 0.005, 8), round(smallest_kept(50.0, 0.005, 8), 3)
     (0.005, 1.258)
     """
-    while concentration * expint_e1(smallest) > MOST_EXPECTED_BIRTHS:
+    while concentration * expint_e1(smallest) > most_births:
         smallest *= 1.1
     return smallest
 
@@ -114,12 +117,12 @@ class Scir:
         self.non_links = graph.n_pairs - graph.n_edges - len(data.hidden_neighbors) // 2
         self.non_link_weight = non_link_weight(data)
         self.network = network_of(data)
-        self.prior = Prior(model.concentration, *model.eta, 1.0, 1.0)
+        self.prior = Prior(model.concentration, model.unlinked_concentration, *model.eta, 1.0, 1.0)
         self.forecast = PooledForecast(graph.degrees, self.communities)
         self.dense = options.is_dense(self.communities)
         self.update = self._local_update()
         self.slots = slots = self.communities if self.dense else options.slots
-        self.smallest = smallest_kept(self.communities * self.prior.alpha, float(options.smallest))
+        self.smallest, self.smallest_unlinked = self._smallest()
         pool = workers.threads
         self.batches = min(options.batches, self.nodes)
         self.fresh = empty_rows(-(-self.nodes // self.batches), slots)
@@ -137,6 +140,15 @@ class Scir:
         if self.options.local_move == "indicators":
             return redraw_range
         return update_dense_range if self.dense else update_range
+
+    def _smallest(self) -> tuple[float, float]:
+        """The smallest phi that is kept, of a node with links and of one without."""
+        k, smallest = self.communities, float(self.options.smallest)
+        unlinked = k * self.prior.alpha_unlinked, smallest * SMALLER_WITHOUT_LINKS
+        return (
+            smallest_kept(k * self.prior.alpha, smallest, MOST_EXPECTED_BIRTHS),
+            smallest_kept(*unlinked, MOST_EXPECTED_BIRTHS_WITHOUT_LINKS),
+        )
 
     def compile(self) -> None:
         """Compile the kernels, or load them from the cache, by a few steps on a network of four nodes."""
@@ -185,8 +197,9 @@ class Scir:
         o = self.options
         step = warm_up_step(state.sweep) if warm_up else o.step
         settings = Settings(
-            float(step), o.neighbors, o.non_links, self.smallest, float(o.cut), warm_up, self.non_link_weight
-        )
+            float(step), o.neighbors, o.non_links, self.smallest, self.smallest_unlinked, float(o.cut), warm_up,
+            self.non_link_weight,
+        )  # fmt: skip
         word = Key(np.uint32(key[0]), np.uint32(key[1]), np.uint32(state.sweep))
         self.worker_sums[:] = 0
         for batch in range(self.batches):

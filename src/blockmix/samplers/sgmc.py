@@ -69,8 +69,8 @@ class Sgmc:
         self.slots = k = self.communities
         self.batches = MiniBatches(data, options.batch_non_links)
         self.how = Dynamics(
-            options.neighbors, options.non_neighbors, model.concentration, options.preconditioned,
-            options.expand, max(1, round(options.strength_share * k)),
+            options.neighbors, options.non_neighbors, model.concentration, model.unlinked_concentration,
+            options.preconditioned, options.expand, max(1, round(options.strength_share * k)),
             model.background is None and options.preconditioned,
         )  # fmt: skip
         piece = min(PIECE, self.batches.room + 1)
@@ -106,7 +106,8 @@ class Sgmc:
 
     def start_at(self, memberships: NDArray[np.float64], links: Links) -> SgmcState:
         """A chain that begins at the given memberships (nodes x communities) and strengths."""
-        totals = self.communities * self.how.alpha + self.how.expand * self.graph.degrees
+        degrees = self.graph.degrees
+        totals = self.communities * self.model.concentrations(degrees) + self.how.expand * degrees
         phi = (memberships * totals[:, None]).astype(np.float32)
         return SgmcState(Dense(phi, phi.sum(axis=1, dtype=np.float64)), links)
 

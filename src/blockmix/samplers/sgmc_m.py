@@ -87,8 +87,8 @@ class SgmcM:
         self.slots = min(options.slots, k)
         self.batches = MiniBatches(data, options.batch_non_links)
         self.how = Dynamics(
-            options.neighbors, options.non_neighbors, model.concentration, True, options.expand,
-            max(1, round(options.strength_share * k)), model.background is None,
+            options.neighbors, options.non_neighbors, model.concentration, model.unlinked_concentration, True,
+            options.expand,            max(1, round(options.strength_share * k)), model.background is None,
         )  # fmt: skip
         self.settings = SplitSettings(
             float(options.threshold), options.bulk_batch, options.promotion == "equal"
@@ -140,7 +140,7 @@ class SgmcM:
     def start_at(self, homes: NDArray[np.int32], links: Links) -> SgmcMState:
         """A chain whose nodes have most of their membership in the communities `homes[a]`, the rest spread evenly."""
         k, per_node = self.communities, homes.shape[1]
-        total = k * self.how.alpha + self.how.expand * self.graph.degrees.astype(np.float64)
+        total = k * self.model.concentrations(self.graph.degrees) + self.how.expand * self.graph.degrees
         spread = (1.0 - HOME_SHARE) / k
         phi = np.repeat(((HOME_SHARE / per_node + spread) * total).astype(np.float32), per_node)
         count = np.full(self.nodes, per_node, dtype=np.int32)

@@ -29,7 +29,7 @@ def start_rows(
     if k > 1 and slots > 1:
         rows.words[:, 2] = (parts + 1 + rng.integers(0, k - 1, graph.n_nodes)) % k
         rows.weights[:, 3] = 1.0 - HOME_SHARE
-    rows.total[:] = graph.degrees + k * model.concentration
+    rows.total[:] = graph.degrees + k * model.concentrations(graph.degrees)
     return rows
 
 

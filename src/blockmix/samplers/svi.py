@@ -108,12 +108,13 @@ class Svi:
         self.chances = batch_chances(data, options.batch_non_links)
         weight = non_link_weight(data)
         free = self.nodes - 1 - graph.degrees - np.diff(data.hidden_offsets)
-        self.totals = self.communities * model.concentration + graph.degrees + weight * free
+        self.totals = self.communities * model.concentrations(graph.degrees) + graph.degrees + weight * free
         self.prior = np.array([model.eta[::-1]] * self.communities + [(1.0, 1.0)])
         most = min(options.neighbors, max(int(graph.degrees.max(initial=0)), 1))
         self.how = Local(
-            most, options.non_neighbors, model.concentration, weight, float(options.step), float(options.delay),
-            float(options.decay), options.pairs == "joint", float(options.tolerance), options.most_rounds,
+            most, options.non_neighbors, model.concentration, model.unlinked_concentration, weight,
+            float(options.step), float(options.delay), float(options.decay), options.pairs == "joint",
+            float(options.tolerance), options.most_rounds,
         )  # fmt: skip
         self.out = new_batch(min(self.batches.room + 1, self.nodes), self.communities)
         room = max(most, min(options.non_neighbors, self.nodes))

@@ -23,7 +23,7 @@ class Beliefs:
 
     nodes: int
     communities: int
-    alpha: float
+    alpha: float | Matrix
     eta: tuple[float, float] = (1.0, 1.0)
     background: float | None = None
     background_prior: tuple[float, float] = (1.0, 1.0)
@@ -45,9 +45,9 @@ def count(
 def log_collapsed(pairs: Integers, links: NDArray[np.bool_], indicators: Integers, p: Beliefs) -> float:
     """(C1) log p(y, z): memberships and strengths integrated out."""
     meetings, met = count(pairs, links, indicators, p)
-    total = float(np.sum(gammaln(meetings + p.alpha) - gammaln(p.alpha)))
-    k_alpha = p.communities * p.alpha
-    total -= float(np.sum(gammaln(meetings.sum(axis=1) + k_alpha) - gammaln(k_alpha)))
+    alpha = np.broadcast_to(p.alpha, meetings.shape)
+    total = float(np.sum(gammaln(meetings + alpha) - gammaln(alpha)))
+    total -= float(np.sum(gammaln((meetings + alpha).sum(axis=1)) - gammaln(alpha.sum(axis=1))))
     total += float(np.sum(betaln(p.eta[0] + met[:-1, 1], p.eta[1] + met[:-1, 0]) - betaln(*p.eta)))
     rest_0, rest_1 = met[-1]
     if p.background is not None:
@@ -78,7 +78,7 @@ def split_weights(u: Vector, v: Vector, likelihood: Vector) -> tuple[Vector, flo
     return u * v * likelihood[:-1], float(likelihood[-1] * (u.sum() * v.sum() - u @ v))
 
 
-def membership_moments(meetings: Matrix, alpha: float) -> tuple[Matrix, NDArray[np.float64]]:
+def membership_moments(meetings: Matrix, alpha: float | Matrix) -> tuple[Matrix, NDArray[np.float64]]:
     """(C4) E[pi_a] and E[pi_a pi_a'] of Dirichlet(alpha + n_a), for every node."""
     shape = meetings + alpha
     total = shape.sum(axis=1, keepdims=True)
