@@ -82,9 +82,11 @@ def fit_to_truth(case: Case, seed: int, **options: Any) -> Fitted:
     """Draw a network, fit four chains with the prior it was drawn from, match communities to the true ones."""
     made = case.draw(seed)
     options = {"chains": 4, "held_out": 0.05, "held_out_kind": "balanced", "threads": 2} | options
+    if case.eta is not None:
+        options |= {"alpha": CONCENTRATION / case.communities, "eta": case.eta}
     post = bm.fit(
-        made.graph, case.communities, seed=seed + 100, eta=case.eta or (1.0, 1.0), sweeps=case.sweeps,
-        warm_up=case.sweeps // 3, progress=False, **options,
+        made.graph, case.communities, seed=seed + 100, sweeps=case.sweeps, warm_up=case.sweeps // 3,
+        progress=False, **options,
     )  # fmt: skip
     mean = sp.csr_matrix((post.mean, post.community, post.offsets), shape=made.memberships.shape)
     number = match_labels(sp.csr_matrix(made.memberships), mean)
