@@ -239,12 +239,11 @@ def test_pairs_inside_communities_are_counted_as_in_the_reference(kernel_case, s
     assert not statistics[0, :, [LINKS_INSIDE, EXPOSURE]].any()
 
 
-def birth_case(communities, alpha, strength, members):
+def birth_case(communities, strength, members):
     value = np.append(np.full(communities, strength), 0.05)
     return (
         np.full((communities, 2), members),
         Strengths(value, value.copy(), value.copy()),
-        alpha,
         new_scratch(communities, 4, 4),
     )
 
@@ -280,7 +279,7 @@ def test_births_have_the_number_and_the_sizes_of_a_gamma_process(kernel_case, lo
     case = kernel_case(0)
     alone = lonely(4000)
     communities, alpha, step, smallest, total = 4000, 0.0005, 0.5, 0.01, 3.0
-    members, strengths, alpha, scratch = birth_case(communities, alpha, 0.5 if loss else 0.05, 20.0)
+    members, strengths, scratch = birth_case(communities, 0.5 if loss else 0.05, 20.0)
     settings = case.settings._replace(step=step, smallest=smallest)
     rate = 1.0 + (0.45 * 20.0 / 0.95 / total if loss else 0.0)
     scale = cir_scale(rate, step)
@@ -305,11 +304,11 @@ def test_births_have_the_number_and_the_sizes_of_a_gamma_process(kernel_case, lo
 def test_births_on_one_community_add_up_to_its_gamma_draw(kernel_case):
     """With no smallest size to speak of, the jumps of one community are a Gamma(alpha)/c variable."""
     case, alone = kernel_case(0), lonely(4000)
-    members, strengths, alpha, scratch = birth_case(1, 0.7, 0.05, 0.0)
+    members, strengths, scratch = birth_case(1, 0.05, 0.0)
     settings = case.settings._replace(step=0.5, smallest=1e-9)
     sizes = np.zeros(4000)
     for a in range(len(sizes)):
-        count = give_birth(a, 0, *alone, members, 0.0, 3.0, strengths, alpha, settings, case.key, scratch)
+        count = give_birth(a, 0, *alone, members, 0.0, 3.0, strengths, 0.7, settings, case.key, scratch)
         sizes[a] = scratch.phi[0] if count else 0.0
         scratch.place[0] = -1
     p = stats.kstest(sizes, stats.gamma(0.7, scale=1 / cir_scale(1.0, 0.5)).cdf).pvalue
@@ -318,12 +317,10 @@ def test_births_on_one_community_add_up_to_its_gamma_draw(kernel_case):
 
 def test_births_do_not_fall_on_communities_the_node_is_in(kernel_case):
     case, alone = kernel_case(0), lonely(50)
-    members, strengths, alpha, scratch = birth_case(2, 3.0, 0.05, 0.0)
+    members, strengths, scratch = birth_case(2, 0.05, 0.0)
     for a in range(50):
         add_local(1, 2.5, 0.5, 0, scratch)
-        count = give_birth(
-            a, 1, *alone, members, 0.0, 3.0, strengths, alpha, case.settings, case.key, scratch
-        )
+        count = give_birth(a, 1, *alone, members, 0.0, 3.0, strengths, 3.0, case.settings, case.key, scratch)
         assert scratch.phi[0] == 2.5
         assert list(scratch.community[1:count]) in ([], [0])
         scratch.place[:] = -1
@@ -404,16 +401,8 @@ def test_in_warm_up_an_unexplained_link_draws_its_neighbours_community_in(kernel
         own = load_row(case.rows, a, case.scratch)
         settings = case.settings._replace(pull=True)
         count, _ = read_links(
-            a,
-            own,
-            case.network,
-            case.rows,
-            case.strengths,
-            case.prior.alpha,
-            settings,
-            case.key,
-            case.scratch,
-        )
+            a, own, case.network, case.rows, case.strengths, case.prior.alpha, settings, case.key, case.scratch
+        )  # fmt: skip
         near = case.pi[reference.links_of(a, case.adjacency, case.observed)]
         known = set(np.flatnonzero(case.pi[a])) | set(np.flatnonzero((near > 0).any(axis=0)))
         assert set(case.scratch.community[:count]) == known
