@@ -10,7 +10,7 @@ import numpy as np
 
 from blockmix.kernels.dynamics import Dense, Dynamics, Links, Work, first_of_run, meet_pairs, move_strength
 from blockmix.kernels.layout import Key
-from blockmix.kernels.philox import kernel
+from blockmix.kernels.philox import inlined_kernel, kernel
 
 
 @kernel
@@ -33,7 +33,7 @@ def block_answers(blocks: np.ndarray, work: Work) -> None:
             work.answer[j] += work.gain[k] * blocks[k, j]
 
 
-@kernel
+@inlined_kernel
 def update_blocks(
     a: int, y: int, others: np.ndarray, count: int, scale: float, eps: float, rate: float, how: Dynamics,
     key: Key, dense: Dense, links: Links, work: Work,
