@@ -13,15 +13,15 @@ from pathlib import Path
 
 from blockmix import read_graph
 from blockmix.graph.split import hold_out
-from blockmix.inference.checkpoint import position_facts, restore_chains, run_arrays
 from blockmix.inference.loop import Chain, Position, chain_key
 from blockmix.inference.plan import Plan
-from blockmix.inference.snapshots import read_snapshot, write_snapshot
+from blockmix.inference.run_folder.checkpoint import position_facts, restore_chains, run_arrays
+from blockmix.inference.run_folder.snapshots import read_snapshot, write_snapshot
 from blockmix.inference.task import Task
-from blockmix.kernels.workers import Workers
 from blockmix.model import Model
-from blockmix.posterior.chain import ChainSummary
+from blockmix.numerics.workers import Workers
 from blockmix.samplers import sampler_options
+from blockmix.tables.summary import ChainSummary
 
 REPEATS, SAMPLES = 5, 32
 

@@ -4,19 +4,19 @@
 
 Microseconds a node update on one thread, the least of several sweeps once the chain has settled, on planted
 networks of few and of many links a node. The dense form follows all K communities, the sparse one at most 16.
-The last column says which was faster; `MOST_DENSE` in samplers/options.py is set from this table.
+The last column says which was faster; `MOST_DENSE` in samplers/scir/options.py is set from this table.
 """
 
 from __future__ import annotations
 
 import time
 
-from blockmix.graph.planted import planted
+from blockmix.generators.planted import planted
 from blockmix.graph.split import no_hold_out
-from blockmix.kernels.workers import Workers
 from blockmix.model import Model
-from blockmix.samplers.options import ScirOptions
-from blockmix.samplers.scir import Scir
+from blockmix.numerics.workers import Workers
+from blockmix.samplers.scir.options import ScirOptions
+from blockmix.samplers.scir.sampler import Scir
 
 NODES = 2000
 SETTLING, SWEEPS = 30, 12

@@ -9,8 +9,8 @@ import argparse
 import resource
 import time
 
-from blockmix.graph.generate import simulate
-from blockmix.graph.planted import planted
+from blockmix.generators.planted import planted
+from blockmix.generators.simulate import simulate
 
 
 def report(name: str, make, repeats: int) -> None:

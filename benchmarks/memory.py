@@ -33,10 +33,10 @@ def measure(network: str, sampler: str, communities: int, sweeps: int) -> dict[s
     """One row of the table, measured in this process."""
     import numpy as np
 
-    from blockmix.graph.datasets import load_dataset
+    from blockmix.graph.datasets.load import load_dataset
     from blockmix.graph.split import hold_out
-    from blockmix.kernels.workers import Workers
     from blockmix.model import Model
+    from blockmix.numerics.workers import Workers
     from blockmix.samplers import sampler_class
 
     data = hold_out(load_dataset(network), 0.05, seed=1)

@@ -30,14 +30,14 @@ from predictions import fit_command
 import blockmix as bm
 from blockmix.evaluate import onmi, score
 from blockmix.graph.split import HeldOut
-from blockmix.kernels.layout import Rows, Strengths, empty_rows
-from blockmix.kernels.philox import stream_key
-from blockmix.kernels.predict import add_pair_probabilities
-from blockmix.kernels.workers import Workers
 from blockmix.model import Model
-from blockmix.samplers.choose import choose_communities
-from blockmix.samplers.options import ScirOptions
-from blockmix.samplers.scir import Scir, ScirState
+from blockmix.numerics.philox import stream_key
+from blockmix.numerics.workers import Workers
+from blockmix.samplers.scir.options import ScirOptions
+from blockmix.samplers.scir.sampler import Scir, ScirState
+from blockmix.samplers.starts.choose import choose_communities
+from blockmix.tables.layout import Rows, Strengths, empty_rows
+from blockmix.tables.predict import add_pair_probabilities
 
 HELD_OUT = 0.05
 # A node is in a community where its mean membership is at least this, and a community has at least three nodes.

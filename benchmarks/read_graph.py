@@ -66,8 +66,8 @@ def resident_bytes() -> tuple[int, int]:
 
 def measure_parse(path: Path) -> dict[str, float]:
     """The parser alone: every block of the file, one thread, text already in the page cache."""
-    from blockmix.graph import parser
-    from blockmix.graph.source import Source
+    from blockmix.graph.reading import parser
+    from blockmix.graph.reading.source import Source
 
     with Source(path) as source:
         blocks = [load() for load in source.blocks(0)]
@@ -93,7 +93,7 @@ def measure_parse(path: Path) -> dict[str, float]:
 
 def measure_read(path: Path, threads: int, warm: Path) -> dict[str, float]:
     """read_graph in this process, its kernels compiled beforehand on a small file of the same kind."""
-    from blockmix.graph.read import read_graph
+    from blockmix.graph.reading.read import read_graph
 
     read_graph(warm, threads=threads)
     before, _ = resident_bytes()

@@ -56,8 +56,8 @@ def network(generated: bool) -> Any:
 def chain(data: Any, communities: int, workers: Any) -> tuple[Any, Any, tuple[int, int]]:
     """The compiled sampler, a chain at its start, and the key of its random numbers."""
     from blockmix.model import Model
-    from blockmix.samplers.options import ScirOptions
-    from blockmix.samplers.scir import Scir
+    from blockmix.samplers.scir.options import ScirOptions
+    from blockmix.samplers.scir.sampler import Scir
 
     sampler, key = Scir(data, Model(communities), ScirOptions(), workers), (1, 2)
     sampler.compile()
@@ -76,7 +76,7 @@ def updates(generated: bool, rounds: int) -> dict[str, float]:
     from baseline import plain_state, sweep
 
     from blockmix import hold_out
-    from blockmix.kernels.workers import Workers
+    from blockmix.numerics.workers import Workers
 
     data = hold_out(network(generated), 0.05, seed=1)
     graph = data.training
@@ -135,8 +135,8 @@ def held_bytes(*things: Any) -> int:
 def at_communities(generated: bool, communities: int, sweeps: int) -> dict[str, float]:
     """Sweep time and memory with K communities on two threads, posterior summaries included."""
     from blockmix import hold_out
-    from blockmix.kernels.workers import Workers
-    from blockmix.posterior.chain import ChainSummary
+    from blockmix.numerics.workers import Workers
+    from blockmix.tables.summary import ChainSummary
 
     data = hold_out(network(generated), 0.05, seed=1)
     nodes = data.training.n_nodes
@@ -163,7 +163,7 @@ def at_communities(generated: bool, communities: int, sweeps: int) -> dict[str, 
 
 def full_draws(summary: Any, nodes: int) -> int:
     """Bytes of the draws once the store is full: its limit, or all it may hold of draws of this size."""
-    from blockmix.posterior.draws import BYTES_A_NODE, BYTES_IN_ALL, FEWEST_DRAWS, MOST_DRAWS
+    from blockmix.tables.samples import BYTES_A_NODE, BYTES_IN_ALL, FEWEST_DRAWS, MOST_DRAWS
 
     one = max(draw.nbytes for draw in summary.draws.draws)
     room = max(BYTES_IN_ALL, BYTES_A_NODE * nodes)

@@ -24,10 +24,10 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 import blockmix as bm
-from blockmix.kernels.draws import WEIGHT_SCALE
 from blockmix.posterior.merge import match_labels
 from blockmix.posterior.posterior import Posterior
 from blockmix.posterior.tables import beta_interval
+from blockmix.tables.packed import WEIGHT_SCALE
 
 LEVELS = (0.5, 0.8, 0.9, 0.95)
 LEAST_MEAN = 0.05

@@ -21,9 +21,9 @@ import numba
 import numpy as np
 from numba import njit
 
-from blockmix.kernels.philox import philox4x32, stream_key, stream_word
-from blockmix.kernels.special import expint_e1
-from blockmix.kernels.variates import (
+from blockmix.numerics.philox import philox4x32, stream_key, stream_word
+from blockmix.numerics.special import expint_e1
+from blockmix.numerics.variates import (
     exponential,
     gamma,
     levy_jump,

@@ -17,7 +17,7 @@ from matplotlib.patches import Patch, Wedge
 from numpy.typing import NDArray
 
 import blockmix as bm
-from blockmix.graph.builtin import les_miserables
+from blockmix.graph.datasets.builtin import les_miserables
 
 COMMUNITIES, SWEEPS, SEED = 8, 4000, 1
 # A community whose members meet less often than this holds the odd ones out: it is drawn in grey.

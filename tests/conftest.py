@@ -25,7 +25,7 @@ def sparse_rows():
     """A function that turns dense memberships (nodes x communities) into the rows that kernels read."""
     import numpy as np
 
-    from blockmix.kernels.layout import Rows
+    from blockmix.tables.layout import Rows
 
     def build(memberships, slots: int) -> Rows:
         memberships = np.asarray(memberships, dtype=np.float64)

@@ -193,7 +193,7 @@ class TestOutputFolder:
         def full(post, path):
             raise InputError(f"{path}: cannot be written (No space left on device)")
 
-        monkeypatch.setattr("blockmix.posterior.files.write_memberships", full)
+        monkeypatch.setattr("blockmix.posterior.export.files.write_memberships", full)
         folder = tmp_path / "run"
         done = blockmix("fit", edges, "-k", 3, "--sweeps", 20, "-o", folder, "--json")
         assert done.exit_code == 1
@@ -362,7 +362,7 @@ class TestErrors:
         def interrupted(*_, **__):
             raise KeyboardInterrupt
 
-        monkeypatch.setattr("blockmix.graph.read.read_graph", interrupted)
+        monkeypatch.setattr("blockmix.graph.reading.read.read_graph", interrupted)
         done = blockmix("fit", edges, "-k", 3)
         assert done.exit_code == 130
         assert done.stderr.strip() == "interrupted: nothing was kept"

@@ -14,10 +14,10 @@ from typer.testing import CliRunner
 
 import blockmix as bm
 from blockmix.cli.app import app
-from blockmix.cli.watch import lines
-from blockmix.inference.folder import DEFAULT_EVERY, RunFolder
-from blockmix.inference.lock import FolderLock
-from blockmix.inference.status import read_status
+from blockmix.cli.commands.watch import lines
+from blockmix.inference.run_folder.folder import DEFAULT_EVERY, RunFolder
+from blockmix.inference.run_folder.lock import FolderLock
+from blockmix.inference.run_folder.status import read_status
 
 TEXTS = ("memberships.tsv", "communities.txt", "held_out.tsv")
 

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 import blockmix as bm
 from blockmix.cli.app import app
-from blockmix.graph.builtin import les_miserables
+from blockmix.graph.datasets.builtin import les_miserables
 
 
 def test_the_built_in_network_is_that_of_knuth():

@@ -9,7 +9,7 @@ pytest.importorskip("sklearn", reason="scikit-learn is not installed")
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
-from blockmix.graph.planted import planted
+from blockmix.generators.planted import planted
 from blockmix.sklearn import MixedMembership
 
 # Checks of scikit-learn that do not fit an estimator of networks, each with the reason.

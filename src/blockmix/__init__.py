@@ -18,11 +18,11 @@ from blockmix._version import __version__
 
 if TYPE_CHECKING:
     from blockmix.errors import BlockmixError, GraphFormatError, InputError
-    from blockmix.graph.datasets import list_datasets, load_dataset, load_truth
-    from blockmix.graph.generate import simulate
+    from blockmix.generators.planted import planted
+    from blockmix.generators.simulate import simulate
+    from blockmix.graph.datasets.load import list_datasets, load_dataset, load_truth
     from blockmix.graph.graph import Graph
-    from blockmix.graph.planted import planted
-    from blockmix.graph.read import read_graph
+    from blockmix.graph.reading.read import read_graph
     from blockmix.graph.split import HeldOut, hold_out
     from blockmix.inference.fit import fit
     from blockmix.inference.progress import Report
@@ -43,15 +43,15 @@ _WHERE = {
     "Report": "inference.progress",
     "fit": "inference.fit",
     "hold_out": "graph.split",
-    "list_datasets": "graph.datasets",
+    "list_datasets": "graph.datasets.load",
     "load": "posterior.storage",
-    "load_dataset": "graph.datasets",
-    "load_truth": "graph.datasets",
-    "planted": "graph.planted",
-    "read_graph": "graph.read",
+    "load_dataset": "graph.datasets.load",
+    "load_truth": "graph.datasets.load",
+    "planted": "generators.planted",
+    "read_graph": "graph.reading.read",
     "resume": "inference.resume",
     "select_communities": "inference.select",
-    "simulate": "graph.generate",
+    "simulate": "generators.simulate",
 }
 
 __all__ = [

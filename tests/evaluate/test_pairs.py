@@ -8,14 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from blockmix.errors import InputError
-from blockmix.evaluate.pairs import (
-    SMALLEST_PROBABILITY,
-    auc,
-    average_precision,
-    log_loss,
-    perplexity,
-    score,
-)
+from blockmix.evaluate.pairs import SMALLEST_PROBABILITY, auc, average_precision, log_loss, perplexity, score
 
 # few distinct values, so that ties are the rule
 PAIRS = st.lists(

@@ -14,7 +14,7 @@ from blockmix.experiments import find_figure
 from blockmix.experiments import run as running
 from blockmix.experiments.text import CLAIMS
 from blockmix.experiments.trial import run_trial
-from blockmix.graph.datasets import load_dataset
+from blockmix.graph.datasets.load import load_dataset
 from blockmix.inference import fit as fit_function
 
 pytest.importorskip("matplotlib")
@@ -66,7 +66,7 @@ def test_a_figure_without_its_network_says_so_and_the_others_are_run(tmp_path, m
             raise InputError(f"{name} is not on this machine")
         return load_dataset(name)
 
-    monkeypatch.setattr("blockmix.graph.datasets.load_dataset", some)
+    monkeypatch.setattr("blockmix.graph.datasets.load.load_dataset", some)
     first = replace(small_figure(("US-AIR",)), name="figure4")
     said = []
     with pytest.raises(InputError, match=r"figure4 needs the network us-air-712: .* not on this machine"):

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 from blockmix.errors import InputError
-from blockmix.graph import registry
-from blockmix.graph.datasets import cache_folder, dataset_path, list_datasets, load_dataset, load_truth
-from blockmix.graph.registry import REGISTRY, Dataset, Source
+from blockmix.graph.datasets import registry
+from blockmix.graph.datasets.load import cache_folder, dataset_path, list_datasets, load_dataset, load_truth
+from blockmix.graph.datasets.registry import REGISTRY, Dataset, Source
 
 SHARED = Path(__file__).parents[2].parent / "shared" / "data"
 LINES = b"# a triangle with a tail, a repeat and a self-loop\n10 20\n20 10\n20 30\n10 30\n30 47\n9 9\n"

@@ -225,7 +225,7 @@ def test_nodes_are_numbered_in_32_bits_while_they_fit():
 
 def test_importing_graph_loads_no_optional_library():
     code = (
-        "import sys, blockmix.graph.graph, blockmix.graph.read; "
+        "import sys, blockmix.graph.graph, blockmix.graph.reading.read; "
         "bad = {'pandas', 'networkx', 'igraph', 'scipy.sparse'} & set(sys.modules); "
         "sys.exit(str(bad) if bad else 0)"
     )

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from blockmix.errors import InputError
-from blockmix.graph.intern import Interner
 from blockmix.graph.labels import Labels, canonical_integer
+from blockmix.graph.reading.intern import Interner
 
 TEXTS = st.lists(st.text(st.characters(codec="utf-8"), min_size=1, max_size=6), max_size=30)
 

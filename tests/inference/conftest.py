@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from blockmix import Graph, planted
-from blockmix.graph.planted import Planted
-from blockmix.inference.snapshots import Snapshots, read_snapshot
+from blockmix.generators.planted import Planted
+from blockmix.inference.run_folder.snapshots import Snapshots, read_snapshot
 
 
 @pytest.fixture(scope="session")

@@ -9,9 +9,9 @@ import pytest
 from blockmix import Graph, HeldOut, InputError, fit, hold_out, load, planted
 from blockmix.evaluate import auc
 from blockmix.inference.fit import choose_held_out
-from blockmix.kernels.draws import LEAST_WEIGHT
-from blockmix.kernels.workers import WORTH_A_THREAD, Workers
-from blockmix.samplers.choose import choose_communities
+from blockmix.numerics.workers import WORTH_A_THREAD, Workers
+from blockmix.samplers.starts.choose import choose_communities
+from blockmix.tables.packed import LEAST_WEIGHT
 
 
 def assert_same_bits(one, other):

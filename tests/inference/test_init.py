@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 import blockmix as bm
 from blockmix.errors import InputError
-from blockmix.samplers.given import given_memberships, given_strengths
+from blockmix.samplers.starts.given import given_memberships, given_strengths
 
 
 @pytest.fixture(scope="module")

@@ -8,10 +8,10 @@ from blockmix import Graph, InputError, fit, hold_out, planted
 from blockmix.inference import memory
 from blockmix.inference.memory import available_bytes, least_bytes
 from blockmix.inference.task import Task
-from blockmix.kernels.workers import Workers
 from blockmix.model import Model
-from blockmix.posterior.chain import ChainSummary
+from blockmix.numerics.workers import Workers
 from blockmix.samplers import sampler_options
+from blockmix.tables.summary import ChainSummary
 
 
 def task(communities, sampler="scir", chains=1, kind="assortative", **options):

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from blockmix import InputError, fit, hold_out, planted
-from blockmix.inference import checkpoint, keeper
 from blockmix.inference.interrupt import Terminated
 from blockmix.inference.resume import resume
+from blockmix.inference.run_folder import checkpoint, keeper
 from blockmix.samplers import SAMPLERS
 
 SWEEPS_BETWEEN = 7

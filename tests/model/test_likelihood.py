@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from blockmix.model.reference import likelihood as ref
+from blockmix.model import reference as ref
 
 # Sums of at most 64 float64 terms of size 1.
 ROUNDING = 1e-12

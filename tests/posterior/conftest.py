@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from blockmix import Graph
-from blockmix.kernels.workers import Workers
-from blockmix.posterior.chain import ChainSummary
+from blockmix.numerics.workers import Workers
 from blockmix.posterior.merge import merge_chains
 from blockmix.posterior.posterior import HeldOutPairs, Posterior
+from blockmix.tables.summary import ChainSummary
 
 LINKS = [
     ("ann", "bob"),

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 import blockmix as bm
 from blockmix.cli.app import app
 from blockmix.errors import InputError
-from blockmix.posterior.arviz import node_memberships
+from blockmix.posterior.export.arviz import node_memberships
 
 STRANGE = ["<b>&", 'qu"ote', "tab\tend", "nul\x00", "\ud7ff", "snow\N{SNOWMAN}"]
 

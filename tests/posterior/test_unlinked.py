@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import blockmix as bm
-from blockmix.kernels.predict import add_pair_probabilities, add_pooled_probabilities, pool_rows
-from blockmix.model.reference.likelihood import pair_likelihood
+from blockmix.model.reference import pair_likelihood
+from blockmix.tables.predict import add_pair_probabilities, add_pooled_probabilities, pool_rows
 
 
 @pytest.fixture(scope="module")

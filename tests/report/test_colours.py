@@ -4,7 +4,7 @@ from itertools import combinations
 
 import numpy as np
 
-from blockmix.report.colours import PALETTE, assign_colours
+from blockmix.report.pictures.colours import PALETTE, assign_colours
 
 # How the three common kinds of colour blindness see linear RGB (Machado, Oliveira and Fernandes 2009).
 BLINDNESS = {

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from blockmix.report import layout
 from blockmix.report.communities import Findings
-from blockmix.report.drawing import MOST_COMMUNITIES, draw
+from blockmix.report.pictures import layout
+from blockmix.report.pictures.drawing import MOST_COMMUNITIES, draw
 
 
 def exact_repulsion(place, mass):

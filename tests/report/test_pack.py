@@ -7,8 +7,8 @@ import zlib
 import numpy as np
 import pytest
 
-from blockmix.report import pack
 from blockmix.report.communities import Findings
+from blockmix.report.pictures import pack
 
 TYPES = {"u16": "<u2", "u32": "<u4"}
 

@@ -9,7 +9,7 @@ pytest.importorskip("matplotlib")
 
 
 def test_every_number_is_drawn_and_the_simplest_is_marked(tmp_path):
-    from blockmix.report.plots import plot_selection
+    from blockmix.report.pictures.plots import plot_selection
 
     loss = np.array([[3.0, 3.2, 3.1], [2.0, 2.2, 2.1], [2.0, 2.1, 2.1]])
     chosen = Selection(np.array([2, 5, 10]), loss, loss, loss)

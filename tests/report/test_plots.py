@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from blockmix.errors import InputError
-from blockmix.report import plots
+from blockmix.report.pictures import plots
 
 pytest.importorskip("matplotlib", reason="matplotlib is not installed")
 

@@ -118,7 +118,7 @@ def test_options_out_of_range_are_refused(small, name, value):
 
 
 def test_the_command_writes_into_the_result(make_posterior, tmp_path):
-    from blockmix.cli.report import report
+    from blockmix.cli.commands.report import report
 
     app = typer.Typer()
     app.command()(report)

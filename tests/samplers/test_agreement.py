@@ -9,13 +9,13 @@ import pytest
 from scipy import stats
 
 from blockmix.evaluate.pairs import log_loss
-from blockmix.graph.read import read_graph
+from blockmix.graph.reading.read import read_graph
 from blockmix.graph.split import hold_out
-from blockmix.kernels.predict import add_pair_probabilities
-from blockmix.kernels.workers import Workers
 from blockmix.model import Model
-from blockmix.samplers.options import ScirOptions
-from blockmix.samplers.scir import Scir
+from blockmix.numerics.workers import Workers
+from blockmix.samplers.scir.options import ScirOptions
+from blockmix.samplers.scir.sampler import Scir
+from blockmix.tables.predict import add_pair_probabilities
 
 COMMUNITIES, ALPHA, CHAINS = 4, 0.25, 6
 # What a step of the diffusion may add to Monte Carlo error, in a strength, a probability or a log loss.

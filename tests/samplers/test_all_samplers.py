@@ -5,11 +5,11 @@ import pytest
 
 import blockmix as bm
 from blockmix.errors import InputError
+from blockmix.generators.planted import planted
 from blockmix.graph.graph import Graph
-from blockmix.graph.planted import planted
 from blockmix.graph.split import hold_out, no_hold_out
-from blockmix.kernels.workers import Workers
 from blockmix.model import Model
+from blockmix.numerics.workers import Workers
 from blockmix.samplers import SAMPLERS, check_sampler, default_sampler, sampler_class, sampler_options
 
 EVERY = [(kind, name) for kind, entries in SAMPLERS.items() for name in entries]

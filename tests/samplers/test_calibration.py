@@ -21,13 +21,13 @@ from scipy import stats
 
 from blockmix.graph.graph import Graph
 from blockmix.graph.split import no_hold_out
-from blockmix.kernels.layout import Network, Strengths
-from blockmix.kernels.workers import Workers
 from blockmix.model import Model
-from blockmix.samplers.cgs import Cgs, CgsOptions
-from blockmix.samplers.lmc import Lmc, LmcOptions
-from blockmix.samplers.options import ScirOptions
-from blockmix.samplers.scir import Scir
+from blockmix.numerics.workers import Workers
+from blockmix.samplers.cgs.sampler import Cgs, CgsOptions
+from blockmix.samplers.lmc.sampler import Lmc, LmcOptions
+from blockmix.samplers.scir.options import ScirOptions
+from blockmix.samplers.scir.sampler import Scir
+from blockmix.tables.layout import Network, Strengths
 
 FALSE_ALARM = 1e-3
 WRONG = 1.1

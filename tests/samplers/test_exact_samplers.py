@@ -14,17 +14,17 @@ from scipy import stats
 
 from blockmix.errors import InputError
 from blockmix.evaluate.pairs import log_loss, perplexity
+from blockmix.generators.planted import planted
 from blockmix.graph.graph import Graph
-from blockmix.graph.planted import planted
-from blockmix.graph.read import read_graph
+from blockmix.graph.reading.read import read_graph
 from blockmix.graph.split import hold_out, no_hold_out
-from blockmix.kernels.layout import Strengths
-from blockmix.kernels.workers import Workers
 from blockmix.model import Model
-from blockmix.model.reference import cgs as equations
+from blockmix.numerics.workers import Workers
 from blockmix.samplers import sampler_class
-from blockmix.samplers.cgs import Cgs, CgsOptions
-from blockmix.samplers.lmc import BEST_ACCEPTANCE, Lmc, LmcOptions
+from blockmix.samplers.cgs import reference as equations
+from blockmix.samplers.cgs.sampler import Cgs, CgsOptions
+from blockmix.samplers.lmc.sampler import BEST_ACCEPTANCE, Lmc, LmcOptions
+from blockmix.tables.layout import Strengths
 
 PAIR, PATH = [(0, 1)], [(0, 1), (1, 2)]
 BETA, DELTA, ETA = (0.9, 0.4), 0.05, (2.0, 1.0)

@@ -9,15 +9,10 @@ from scipy.stats import chi2
 
 from blockmix.graph.graph import Graph
 from blockmix.graph.split import HeldOut
-from blockmix.kernels.minibatch import (
-    DRAW_NON_PARTNERS,
-    non_neighbors,
-    nth_non_neighbor,
-    sample_neighbors,
-    sample_non_neighbors,
-)
-from blockmix.model.reference.scir import Globals
-from blockmix.model.reference.sgmc import (
+from blockmix.model.reference import Globals
+from blockmix.numerics.purposes import DRAW_NON_PARTNERS
+from blockmix.samplers.minibatch import MiniBatches, iteration_key
+from blockmix.samplers.sgmc.reference import (
     background_gradient,
     block_membership_gradient,
     block_strength_gradient,
@@ -27,7 +22,7 @@ from blockmix.model.reference.sgmc import (
     partners_of,
     strength_gradient,
 )
-from blockmix.samplers.minibatch import MiniBatches, iteration_key
+from blockmix.tables.minibatch import non_neighbors, nth_non_neighbor, sample_neighbors, sample_non_neighbors
 
 EXACT = 1e-12
 # Links and hidden pairs of small networks: hidden links have left the links already.

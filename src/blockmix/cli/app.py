@@ -7,18 +7,18 @@ from typing import Annotated
 import typer
 
 from blockmix._version import __version__
-from blockmix.cli.demo import demo
-from blockmix.cli.export import export
-from blockmix.cli.fit import fit
+from blockmix.cli.commands.demo import demo
+from blockmix.cli.commands.export import export
+from blockmix.cli.commands.fit import fit
+from blockmix.cli.commands.networks import datasets, simulate
+from blockmix.cli.commands.report import report
+from blockmix.cli.commands.reproduce import reproduce
+from blockmix.cli.commands.results import evaluate, predict
+from blockmix.cli.commands.resume import resume
+from blockmix.cli.commands.select import select_k
+from blockmix.cli.commands.watch import watch
 from blockmix.cli.guard import Guarded
-from blockmix.cli.networks import datasets, simulate
-from blockmix.cli.report import report
-from blockmix.cli.reproduce import reproduce
-from blockmix.cli.results import evaluate, predict
-from blockmix.cli.resume import resume
-from blockmix.cli.select import select_k
 from blockmix.cli.settings import samplers
-from blockmix.cli.watch import watch
 
 _EPILOG = (
     "Exit status: 0 done (also after Ctrl-C, if what there was could be kept); 1 something failed, or a "

@@ -13,7 +13,7 @@ from blockmix.cli.folder import write_results
 from blockmix.cli.guard import FAILED, print_json, terminate_gently, warn, warnings_as_messages
 
 if TYPE_CHECKING:
-    from blockmix.inference.folder import RunFolder
+    from blockmix.inference.run_folder.folder import RunFolder
     from blockmix.posterior.posterior import Posterior
 
 _FACTS = (

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from blockmix.errors import InputError
 
 if TYPE_CHECKING:
-    from blockmix.inference.folder import RunFolder
+    from blockmix.inference.run_folder.folder import RunFolder
     from blockmix.posterior.posterior import Posterior
 
 # Seconds between checkpoints; that of the library, which is not loaded for --help.
@@ -31,7 +31,7 @@ def claimed(
     if output is None:
         yield None
         return
-    from blockmix.inference.folder import RunFolder
+    from blockmix.inference.run_folder.folder import RunFolder
 
     _check(output, overwrite)
     with RunFolder(output, every, notes) as folder:
@@ -54,8 +54,8 @@ def _check(output: Path, overwrite: bool) -> None:
 
 
 def _refuse_taken(output: Path, overwrite: bool) -> None:
-    from blockmix.inference.folder import OWN_FILES, has_run
-    from blockmix.inference.lock import is_locked
+    from blockmix.inference.run_folder.folder import OWN_FILES, has_run
+    from blockmix.inference.run_folder.lock import is_locked
     from blockmix.posterior.storage import read_manifest
 
     if not output.is_dir():
@@ -83,7 +83,7 @@ def _refuse_taken(output: Path, overwrite: bool) -> None:
 def write_results(post: Posterior, folder: Path, threshold: float) -> list[str]:
     """Write the posterior and the text files; return what could not be written. The first signal waits."""
     from blockmix.inference.interrupt import Interruption
-    from blockmix.posterior.files import write_text_files
+    from blockmix.posterior.export.files import write_text_files
 
     failures = []
     with Interruption(terminate=True):

@@ -9,7 +9,7 @@ from blockmix.experiments.drawing import against, over_time, panels
 from blockmix.experiments.figure import Claim, Figure, mean_of, select, verdict
 from blockmix.experiments.methods import NETWORKS, SGMC_M
 from blockmix.experiments.trial import Outcome, Trial
-from blockmix.samplers.sgmc_m_options import SgmcMOptions
+from blockmix.samplers.sgmc_m.options import SgmcMOptions
 
 MEMORY = ("US-AIR", "NETSCIENCE", "RELATIVITY", "HEP-PH")
 COMMUNITIES = (30, 100, 300, 500, 1000)

@@ -18,7 +18,7 @@ from blockmix.errors import InputError
 from blockmix.experiments.figure import Claim, Figure
 from blockmix.experiments.text import CLAIMS
 from blockmix.experiments.trial import Outcome, Trial, run_trial
-from blockmix.posterior.files import write_pieces
+from blockmix.posterior.export.files import write_pieces
 
 Say = Callable[[str], Any]
 
@@ -108,7 +108,7 @@ def _run(trials: list[Trial], jobs: int) -> Any:
 
 
 def _need_networks(figure: Figure, trials: list[Trial]) -> None:
-    from blockmix.graph.datasets import load_dataset
+    from blockmix.graph.datasets.load import load_dataset
 
     for network in dict.fromkeys(trial.network for trial in trials):
         try:

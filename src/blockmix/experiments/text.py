@@ -14,7 +14,7 @@ CLAIMS = [
     Claim(
         "the update of the memberships samples the posterior as its step goes to zero", "stated",
         "two nodes and a link, E[pi_11]: 0.574 by quadrature; as printed 0.76 at a step of 0.05 and 0.84 at 0.01; with "
-        "the preconditioner 0.574 at step zero (tests/samplers/test_sgmc.py; docs/method.md, E2)",
+        "the preconditioner 0.574 at step zero (tests/samplers/sgmc/test_sampler.py; docs/method.md, E2)",
         f"as printed {verdict(False)}; corrected, {verdict(True)}",
     ),
     Claim(
@@ -35,7 +35,7 @@ CLAIMS = [
     Claim(
         "the results extend to the general blockmodel", '"trivial"',
         "sampler mmsb: on networks whose groups link to each other, within 0.02 of the log loss of the truth "
-        "(tests/samplers/test_mmsb.py); it needed a start of its own", verdict(True),
+        "(tests/samplers/sgmc/test_general.py); it needed a start of its own", verdict(True),
     ),
     Claim(
         "it is enough to update a random part of the strengths in an iteration", '"in practice"',

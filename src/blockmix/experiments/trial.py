@@ -59,7 +59,7 @@ class Outcome:
 
 def run_trial(trial: Trial) -> Outcome:
     """Run it, on one thread, so that methods are compared on equal terms and trials can run side by side."""
-    from blockmix.graph.datasets import load_dataset
+    from blockmix.graph.datasets.load import load_dataset
     from blockmix.graph.split import hold_out
     from blockmix.inference.fit import fit
 

@@ -1,7 +1,7 @@
-"""What comes in: networks, readers, held-out splits, generators, datasets.
+"""What comes in: networks, readers, held-out splits, datasets.
 
 `Graph` and `Labels` are here at once; the other names are resolved when they are first used, because reading,
-splitting and generating need numba, which takes a third of a second to import.
+and splitting need numba, which takes a third of a second to import.
 """
 
 from __future__ import annotations
@@ -14,29 +14,23 @@ from blockmix.graph.labels import Labels
 from blockmix.graph.summary import ReadSummary
 
 if TYPE_CHECKING:
-    from blockmix.graph.builtin import les_miserables
-    from blockmix.graph.datasets import dataset_path, list_datasets, load_dataset, load_truth
-    from blockmix.graph.generate import Simulated, simulate
-    from blockmix.graph.planted import Planted
-    from blockmix.graph.read import read_graph
-    from blockmix.graph.registry import Dataset
+    from blockmix.graph.datasets.builtin import les_miserables
+    from blockmix.graph.datasets.load import dataset_path, list_datasets, load_dataset, load_truth
+    from blockmix.graph.datasets.registry import Dataset
+    from blockmix.graph.reading.read import read_graph
     from blockmix.graph.split import HeldOut, hold_out, no_hold_out
 
-# The generator `planted` is not among them: its module has that name, and `blockmix.planted` is the function.
 _WHERE = {
-    "Dataset": "registry",
+    "Dataset": "datasets.registry",
     "HeldOut": "split",
-    "Planted": "planted",
-    "Simulated": "generate",
-    "dataset_path": "datasets",
+    "dataset_path": "datasets.load",
     "hold_out": "split",
-    "les_miserables": "builtin",
-    "list_datasets": "datasets",
-    "load_dataset": "datasets",
-    "load_truth": "datasets",
+    "les_miserables": "datasets.builtin",
+    "list_datasets": "datasets.load",
+    "load_dataset": "datasets.load",
+    "load_truth": "datasets.load",
     "no_hold_out": "split",
-    "read_graph": "read",
-    "simulate": "generate",
+    "read_graph": "reading.read",
 }
 
 __all__ = [
@@ -44,9 +38,7 @@ __all__ = [
     "Graph",
     "HeldOut",
     "Labels",
-    "Planted",
     "ReadSummary",
-    "Simulated",
     "dataset_path",
     "hold_out",
     "les_miserables",
@@ -55,7 +47,6 @@ __all__ = [
     "load_truth",
     "no_hold_out",
     "read_graph",
-    "simulate",
 ]
 
 

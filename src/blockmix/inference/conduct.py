@@ -9,15 +9,15 @@ from typing import Any
 
 from blockmix.graph.graph import Graph
 from blockmix.graph.split import HeldOut
-from blockmix.inference.checkpoint import restore_chains, restore_position
-from blockmix.inference.keeper import KeptRun
 from blockmix.inference.loop import Run
 from blockmix.inference.plan import Plan
 from blockmix.inference.progress import Callback, Progress
 from blockmix.inference.result import build_posterior
-from blockmix.inference.snapshots import Snapshot
+from blockmix.inference.run_folder.checkpoint import restore_chains, restore_position
+from blockmix.inference.run_folder.keeper import KeptRun
+from blockmix.inference.run_folder.snapshots import Snapshot
 from blockmix.inference.task import Task
-from blockmix.kernels.workers import Workers
+from blockmix.numerics.workers import Workers
 from blockmix.posterior.posterior import Posterior
 
 log = logging.getLogger("blockmix")

@@ -10,16 +10,16 @@ from blockmix.errors import InputError
 from blockmix.graph.graph import Graph
 from blockmix.graph.split import HeldOut, hold_out, no_hold_out
 from blockmix.inference.conduct import Surroundings, conduct
-from blockmix.inference.folder import DEFAULT_EVERY, RunFolder, run_folder
 from blockmix.inference.memory import check_memory
 from blockmix.inference.plan import Plan, whole_number
 from blockmix.inference.progress import Callback, choose_progress
+from blockmix.inference.run_folder.folder import DEFAULT_EVERY, RunFolder, run_folder
 from blockmix.inference.task import Task
 from blockmix.model import Model
 from blockmix.posterior.posterior import Posterior
 from blockmix.samplers import check_sampler, default_sampler, sampler_options
-from blockmix.samplers.choose import choose_communities
-from blockmix.samplers.given import given_memberships
+from blockmix.samplers.starts.choose import choose_communities
+from blockmix.samplers.starts.given import given_memberships
 
 # Held out where the user does not say: this share of the links, but not more of them than that.
 DEFAULT_HELD_OUT, MOST_HELD_OUT_LINKS = 0.05, 25_000

@@ -14,10 +14,10 @@ from blockmix.graph.split import HeldOut
 from blockmix.inference.interrupt import Interruption, Terminated
 from blockmix.inference.plan import Plan
 from blockmix.inference.progress import Callback, Progress, Report
-from blockmix.kernels.philox import stream_key
-from blockmix.kernels.workers import Workers
-from blockmix.posterior.chain import ChainSummary
+from blockmix.numerics.philox import stream_key
+from blockmix.numerics.workers import Workers
 from blockmix.samplers.contract import Approximation, ChainKey, Info, Sampler, Startable
+from blockmix.tables.summary import ChainSummary
 
 # Sweeps between evaluations; the first few are all evaluated, so that short runs have a trace.
 EVALUATE_EVERY, FIRST_EVALUATED = 10, 3

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from blockmix.errors import InputError
 from blockmix.inference.task import Task
-from blockmix.posterior.chain import SPARE_ENTRIES
-from blockmix.posterior.draws import FEWEST_DRAWS
+from blockmix.tables.samples import FEWEST_DRAWS
+from blockmix.tables.summary import SPARE_ENTRIES
 
 # A slot of a row, and an entry of the running table (community, mean, deviation).
 _SLOT_BYTES, _ENTRY_BYTES = 8, 12

@@ -16,9 +16,9 @@ from blockmix.graph.graph import Graph
 from blockmix.graph.split import HeldOut
 from blockmix.inference.loop import RunResult
 from blockmix.inference.task import Task
-from blockmix.posterior.chain import ChainSummary
 from blockmix.posterior.merge import merge_chains
 from blockmix.posterior.posterior import HeldOutPairs, Posterior
+from blockmix.tables.summary import ChainSummary
 
 
 def build_posterior(

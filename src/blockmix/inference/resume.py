@@ -11,10 +11,10 @@ from typing import Any
 from blockmix._version import __version__
 from blockmix.errors import InputError
 from blockmix.inference.conduct import Surroundings, conduct
-from blockmix.inference.folder import DEFAULT_EVERY, RunFolder, check_run, run_folder
 from blockmix.inference.plan import Plan
 from blockmix.inference.progress import Callback, choose_progress
-from blockmix.inference.snapshots import Snapshot
+from blockmix.inference.run_folder.folder import DEFAULT_EVERY, RunFolder, check_run, run_folder
+from blockmix.inference.run_folder.snapshots import Snapshot
 from blockmix.inference.task import Task
 from blockmix.posterior.posterior import Posterior
 

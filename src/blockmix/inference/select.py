@@ -14,7 +14,7 @@ from blockmix.graph.graph import Graph
 from blockmix.graph.split import hold_out
 from blockmix.inference.fit import DEFAULT_HELD_OUT, MOST_HELD_OUT_LINKS, fit
 from blockmix.inference.plan import whole_number
-from blockmix.samplers.choose import choose_communities
+from blockmix.samplers.starts.choose import choose_communities
 
 # The grid around the number of parts of the best hard partition, where the user gives none.
 AROUND = (0.25, 0.5, 1.0, 2.0, 4.0)

@@ -7,8 +7,8 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from blockmix.graph.split import HeldOut
-from blockmix.kernels.workers import Workers
 from blockmix.model import Model
+from blockmix.numerics.workers import Workers
 from blockmix.samplers import sampler_class, sampler_options
 from blockmix.samplers.contract import Sampler
 

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockmix.errors import optional
-from blockmix.posterior.draws import Draw
 from blockmix.posterior.tables import _Table
+from blockmix.tables.samples import Draw
 
 if TYPE_CHECKING:
     from blockmix.posterior.posterior import Posterior

@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
-from blockmix.posterior.chain import ChainSummary
+from blockmix.tables.summary import ChainSummary
 
 # Means below this are left out of the table: they are background noise of the prior.
 LEAST_MEAN = 1e-2

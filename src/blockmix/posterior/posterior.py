@@ -17,8 +17,8 @@ from blockmix.graph.graph import Graph
 from blockmix.graph.labels import Label
 from blockmix.graph.query import checked_pairs
 from blockmix.posterior.covers import complete_cover, sure_members
-from blockmix.posterior.draws import Draw
 from blockmix.posterior.tables import MembershipTable, StrengthTable, beta_interval
+from blockmix.tables.samples import Draw
 
 if TYPE_CHECKING:
     from blockmix.posterior.diagnostics import DiagnosticsTable
@@ -218,13 +218,13 @@ class Posterior:
 
     def to_pandas(self, *, threshold: float = 0.0, level: float = 0.9) -> Any:
         """The table of `memberships` as a pandas data frame."""
-        from blockmix.posterior.frames import to_pandas
+        from blockmix.posterior.export.frames import to_pandas
 
         return to_pandas(self, threshold=threshold, level=level)
 
     def to_polars(self, *, threshold: float = 0.0, level: float = 0.9) -> Any:
         """The table of `memberships` as a polars data frame."""
-        from blockmix.posterior.frames import to_polars
+        from blockmix.posterior.export.frames import to_polars
 
         return to_polars(self, threshold=threshold, level=level)
 
@@ -234,37 +234,37 @@ class Posterior:
         Node attributes: `community` and `membership`, the largest one; `memberships` and `memberships_sd`, all of
         them by community.
         """
-        from blockmix.posterior.networks import to_networkx
+        from blockmix.posterior.export.networks import to_networkx
 
         return to_networkx(self)
 
     def to_cdlib(self, *, threshold: float = 0.1) -> Any:
         """The overlapping communities as a cdlib `NodeClustering`, with all its scores and comparisons."""
-        from blockmix.posterior.networks import to_cdlib
+        from blockmix.posterior.export.networks import to_cdlib
 
         return to_cdlib(self, threshold=threshold)
 
     def to_arviz(self, *, nodes: Sequence[Label] = ()) -> Any:
         """The draws kept as an ArviZ `DataTree`: strengths, background, and the memberships of `nodes`."""
-        from blockmix.posterior.arviz import to_arviz
+        from blockmix.posterior.export.arviz import to_arviz
 
         return to_arviz(self, nodes=nodes)
 
     def write_graphml(self, path: str | Path) -> None:
         """Write the network with its memberships as GraphML, for Gephi, Cytoscape, yEd and others."""
-        from blockmix.posterior.networks import write_graphml
+        from blockmix.posterior.export.networks import write_graphml
 
         write_graphml(self, path)
 
     def write_parquet(self, path: str | Path, *, threshold: float = 0.0, level: float = 0.9) -> None:
         """Write the table of `memberships` as a Parquet file."""
-        from blockmix.posterior.frames import write_parquet
+        from blockmix.posterior.export.frames import write_parquet
 
         write_parquet(self, path, threshold=threshold, level=level)
 
     def write_csv(self, path: str | Path, *, threshold: float = 0.0, level: float = 0.9) -> None:
         """Write the table of `memberships` as comma-separated text, quoted where labels need it."""
-        from blockmix.posterior.frames import write_csv
+        from blockmix.posterior.export.frames import write_csv
 
         write_csv(self, path, threshold=threshold, level=level)
 

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from blockmix._version import __version__
 from blockmix.errors import InputError
 from blockmix.graph.graph import Graph
-from blockmix.posterior.draws import Draw, draw_arrays, draws_from
 from blockmix.posterior.posterior import HeldOutPairs, Posterior
+from blockmix.tables.samples import Draw, draw_arrays, draws_from
 
 FORMAT, VERSION = "blockmix posterior", 1
 MANIFEST = "run.json"

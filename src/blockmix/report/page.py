@@ -8,12 +8,12 @@ from importlib.resources import files
 from blockmix._version import __version__
 from blockmix.report.communities import Findings
 from blockmix.report.diagnostics import diagnostics_section
-from blockmix.report.drawing import Drawing, draw
 from blockmix.report.markup import Markup, element, joined, json_block, source_hash, void
 from blockmix.report.overview import overview
-from blockmix.report.pack import Block, pack_nodes
 from blockmix.report.payload import page_data
-from blockmix.report.picture import data_address, still_picture
+from blockmix.report.pictures.drawing import Drawing, draw
+from blockmix.report.pictures.pack import Block, pack_nodes
+from blockmix.report.pictures.picture import data_address, still_picture
 from blockmix.report.verdict import chain_table, remarks
 
 # Run in this order: the drawing may fail where there is no WebGL, and the rest still works.

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from blockmix.report.colours import PALETTE, REST
 from blockmix.report.communities import Findings
-from blockmix.report.drawing import Drawing
-from blockmix.report.pack import STEPS, Block, encode
+from blockmix.report.pictures.colours import PALETTE, REST
+from blockmix.report.pictures.drawing import Drawing
+from blockmix.report.pictures.pack import STEPS, Block, encode
 from blockmix.report.traces import trace_data
 
 # Rows of the tables; whatever is longer is cut, and the page says so.

@@ -19,17 +19,21 @@ class Entry(NamedTuple):
 SAMPLERS: dict[str, dict[str, Entry]] = {
     "assortative": {
         "scir": Entry(
-            "scir:Scir", "sparse memberships, link indicators, any number of communities; the default"
+            "scir.sampler:Scir", "sparse memberships, link indicators, any number of communities; the default"
         ),
-        "sgmc": Entry("sgmc:Sgmc", "stochastic gradient Langevin dynamics on stratified mini-batches"),
-        "sgmc-m": Entry("sgmc_m:SgmcM", "the same with active, candidate and bulk communities"),
-        "svi": Entry("svi:Svi", "stochastic variational inference"),
-        "cgs": Entry("cgs:Cgs", "collapsed Gibbs sampling over all pairs: exact, for small networks"),
+        "sgmc": Entry(
+            "sgmc.sampler:Sgmc", "stochastic gradient Langevin dynamics on stratified mini-batches"
+        ),
+        "sgmc-m": Entry("sgmc_m.sampler:SgmcM", "the same with active, candidate and bulk communities"),
+        "svi": Entry("svi.sampler:Svi", "stochastic variational inference"),
+        "cgs": Entry("cgs.sampler:Cgs", "collapsed Gibbs sampling over all pairs: exact, for small networks"),
         "lmc": Entry(
-            "lmc:Lmc", "Langevin dynamics with a Metropolis-Hastings test: exact, for small networks"
+            "lmc.sampler:Lmc", "Langevin dynamics with a Metropolis-Hastings test: exact, for small networks"
         ),
     },
-    "mmsb": {"sgmc": Entry("mmsb:BlockSgmc", "stochastic gradient Langevin dynamics, K x K strengths")},
+    "mmsb": {
+        "sgmc": Entry("sgmc.general:BlockSgmc", "stochastic gradient Langevin dynamics, K x K strengths")
+    },
 }
 
 

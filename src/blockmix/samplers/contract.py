@@ -13,13 +13,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from blockmix.kernels.layout import Rows
-from blockmix.kernels.workers import Workers
+from blockmix.numerics.workers import Workers
+from blockmix.tables.layout import Rows
+from blockmix.tables.summary import Moments
 
 ChainKey = tuple[int, int]
 Arrays = Mapping[str, NDArray[Any]]
@@ -38,15 +39,6 @@ class Info:
     updates: int
     iterations: int = 1
     measures: Mapping[str, float] = field(default_factory=dict)
-
-
-class Moments(NamedTuple):
-    """Means and variances that an approximation knows of itself; `variance` stands slot for slot as in `rows`."""
-
-    rows: Rows
-    variance: NDArray[np.float32]
-    strength_mean: NDArray[np.float64]
-    strength_variance: NDArray[np.float64]
 
 
 class Sampler(Protocol):

@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 from blockmix.errors import InputError
 from blockmix.graph.graph import Graph
 from blockmix.graph.split import HeldOut
-from blockmix.kernels.layout import Network, Prior, Strengths
-from blockmix.kernels.observed import count_pairs
 from blockmix.model import Model
 from blockmix.samplers.checks import check_choice
 from blockmix.samplers.contract import ChainKey
-from blockmix.samplers.partition import find_parts
-from blockmix.samplers.starts import dense_rows, random_parts, start_rows, start_strengths
+from blockmix.samplers.starts.memberships import dense_rows, random_parts, start_rows, start_strengths
+from blockmix.samplers.starts.partition import find_parts
+from blockmix.tables.layout import Network, Prior, Strengths
+from blockmix.tables.observed import count_pairs
 
 # A community is a 16-bit word of the random stream.
 MOST_COMMUNITIES = 2**16

@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockmix.graph.split import HeldOut
-from blockmix.kernels.layout import Key
-from blockmix.kernels.minibatch import draw_pairs
 from blockmix.samplers.contract import ChainKey
 from blockmix.samplers.data import network_of
+from blockmix.tables.layout import Key
+from blockmix.tables.minibatch import draw_pairs
 
 # The counter word that numbers iterations has 32 bits.
 MOST_ITERATIONS = 2**32

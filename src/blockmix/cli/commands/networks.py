@@ -1,0 +1,215 @@
+"""`blockmix simulate` and `blockmix datasets`: networks to try."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from dataclasses import asdict
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from blockmix.cli.guard import Seed, print_json
+from blockmix.errors import InputError
+
+if TYPE_CHECKING:
+    from blockmix.generators.simulate import Simulated
+    from blockmix.graph.datasets.registry import Dataset
+
+MOST_OVERLAP, MIXING = 3, 0.1
+
+
+class Kind(StrEnum):
+    """Where the communities of a simulated network come from."""
+
+    planted = "planted"
+    model = "model"
+
+
+class Sizes(StrEnum):
+    """How large planted communities are."""
+
+    equal = "equal"
+    powerlaw = "powerlaw"
+
+
+def simulate(
+    nodes: Annotated[int, typer.Option("-n", "--nodes", help="Number of nodes.", show_default=False)],
+    communities: Annotated[
+        int, typer.Option("-k", "--communities", help="Number of communities.", show_default=False)
+    ],
+    output: Annotated[
+        Path, typer.Option("-o", "--output", metavar="DIR", help="Folder to write to.", show_default=False)
+    ],
+    degree: Annotated[float, typer.Option(help="Expected links of a node.")] = 20.0,
+    seed: Seed = 0,
+    kind: Annotated[
+        Kind,
+        typer.Option(
+            help="Every node in a few known communities, or memberships drawn from the model's prior."
+        ),
+    ] = Kind.planted,
+    overlap: Annotated[
+        int | None,
+        typer.Option(metavar="M", help=f"planted: most communities of a node; {MOST_OVERLAP} by default."),
+    ] = None,
+    mixing: Annotated[
+        float | None,
+        typer.Option(help=f"planted: share of links between communities; {MIXING} by default."),
+    ] = None,
+    sizes: Annotated[
+        Sizes | None, typer.Option(help="planted: sizes of communities; equal by default.")
+    ] = None,
+    alpha: Annotated[
+        float | None, typer.Option(help="model: concentration of memberships; 1/K by default.")
+    ] = None,
+    compress: Annotated[bool, typer.Option("--compress", help="Write edges.txt.gz.")] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a network in DIR.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object instead of a summary.")
+    ] = False,
+    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Print nothing.")] = False,
+) -> None:
+    """Make a network whose communities are known.
+
+    Writes edges.txt, communities.txt (the truth), memberships.tsv and
+    parameters.json.
+
+    \b
+      blockmix simulate -n 1000 -k 10 --degree 20 --seed 1 -o made
+      blockmix fit made/edges.txt -k 10 -o made/run
+      blockmix evaluate made/run --truth made/communities.txt
+    """
+    if kind is Kind.planted:
+        _refuse(kind, alpha=alpha)
+        made = _planted(nodes, communities, degree, seed, overlap, mixing, sizes or Sizes.equal)
+    else:
+        _refuse(kind, overlap=overlap, mixing=mixing, sizes=sizes)
+        from blockmix.generators.simulate import simulate as draw
+
+        made = draw(nodes, communities, degree=degree, alpha=alpha, seed=seed)
+    made.save(output, compress=compress, overwrite=overwrite)
+    graph = made.graph
+    if as_json:
+        sizes_of = {"nodes": graph.n_nodes, "edges": graph.n_edges, "background": made.background}
+        print_json({**made.parameters, **sizes_of, "output": str(output)})
+    elif not quiet:
+        name = "edges.txt.gz" if compress else "edges.txt"
+        print(f"{graph.n_nodes:,} nodes, {graph.n_edges:,} links, {communities:,} communities")
+        print(f"Written to {output}: {name}, communities.txt, memberships.tsv, parameters.json")
+
+
+def _planted(
+    nodes: int,
+    communities: int,
+    degree: float,
+    seed: int,
+    overlap: int | None,
+    mixing: float | None,
+    sizes: Sizes,
+) -> Simulated:
+    from blockmix.generators.planted import planted
+
+    most = min(MOST_OVERLAP, communities) if overlap is None else overlap
+    share = MIXING if mixing is None else mixing
+    return planted(
+        nodes, communities, degree=degree, overlap=(1, most), mixing=share, sizes=sizes.value, seed=seed
+    )
+
+
+def _refuse(kind: Kind, **options: Any) -> None:
+    for name, value in options.items():
+        if value is not None:
+            raise InputError(f"--{name} does not go with --kind {kind.value}")
+
+
+def datasets(
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="Show this one only.", show_default=False)
+    ] = None,
+    fetch: Annotated[
+        bool, typer.Option("--fetch", help="Download it, if it is not on this machine.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead.")] = False,
+) -> None:
+    """List known networks; blockmix fit dataset:NAME uses one.
+
+    Networks are looked for in the folder that BLOCKMIX_DATA names, then in
+    the cache of downloads.
+
+    \b
+      blockmix datasets                     all of them
+      blockmix datasets netscience          where one comes from, and where it is
+      blockmix datasets --fetch netscience  download it
+    """
+    from blockmix.graph.datasets.load import list_datasets, load_dataset
+    from blockmix.graph.datasets.registry import find
+
+    _check_folder()
+    if name is None:
+        if fetch:
+            raise InputError("--fetch needs the name of a network; blockmix datasets lists them")
+        entries = list_datasets()
+    else:
+        entries = (find(name),)
+        if fetch:
+            load_dataset(name)
+    if as_json:
+        print_json({"datasets": [asdict(entry) | {"path": _place(entry)} for entry in entries]})
+    elif name is None:
+        _print_table(entries)
+    else:
+        _print_entry(entries[0])
+
+
+def _check_folder() -> None:
+    from blockmix.graph.datasets.load import DATA_VARIABLE
+
+    given = os.environ.get(DATA_VARIABLE)
+    if given and not Path(given).is_dir():
+        raise InputError(f"{DATA_VARIABLE} names {given}, which is not a folder; correct it or unset it")
+
+
+def _place(entry: Dataset) -> str | None:
+    """Where a network lies on this machine, if it does."""
+    from blockmix.graph.datasets.load import dataset_path
+
+    try:
+        return str(dataset_path(entry.name))
+    except InputError:
+        return None
+
+
+def _print_table(entries: tuple[Dataset, ...]) -> None:
+    """One network a line, cut to the width of a terminal; `datasets NAME` shows a citation in full."""
+    widest = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    name = max(len(entry.name) for entry in entries)
+    print(f"{'name':{name}}  {'nodes':>10}  {'links':>13}  here  citation"[:widest])
+    for entry in entries:
+        here = "yes" if _place(entry) else "no"
+        line = f"{entry.name:{name}}  {entry.nodes:>10,}  {entry.edges:>13,}  {here:4}  {entry.citation}"
+        print(line[:widest])
+
+
+def _print_entry(entry: Dataset) -> None:
+    from blockmix.graph.datasets.load import by_hand
+
+    place = _place(entry)
+    truth = ", ".join(which or "communities" for which in entry.truth)
+    print(f"{entry.name}: {entry.description}")
+    print(f"  {entry.nodes:,} nodes, {entry.edges:,} links")
+    print(f"  {entry.citation}")
+    for source in entry.sources:
+        print(f"  {source.address}")
+    if truth:
+        print(f"  known communities: {truth}")
+    if entry.note:
+        print(f"  {entry.note}")
+    if place:
+        print(f"  here: {place}\nblockmix fit dataset:{entry.name} -k 20")
+    else:
+        fetch = f"blockmix datasets --fetch {entry.name}, or " if entry.sources else ""
+        print(f"  not on this machine: {fetch}{by_hand(entry)}")

@@ -1,0 +1,155 @@
+"""`blockmix predict` and `blockmix evaluate`: what can be done with a result."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from blockmix.cli.guard import print_json, warn
+from blockmix.errors import InputError, readable
+
+if TYPE_CHECKING:
+    from blockmix.evaluate import CoverFile, CoverScores
+    from blockmix.posterior.posterior import Posterior
+
+_RESULT = typer.Argument(metavar="DIR", help="Folder written by blockmix fit -o.", show_default=False)
+
+
+def predict(
+    result: Annotated[Path, _RESULT],
+    pairs: Annotated[
+        str,
+        typer.Argument(
+            metavar="PAIRS",
+            help="Pairs of labels, one per line, plain or .gz; - for standard input.",
+            show_default=False,
+        ),
+    ],
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", metavar="FILE", help="Write here instead of standard output."),
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object instead of a table.")
+    ] = False,
+) -> None:
+    """Probability that pairs of nodes are linked, averaged over the posterior.
+
+    Labels are separated by blanks, tabs or commas. The answer is a table of
+    node_a, node_b and probability.
+
+    \b
+      blockmix predict run pairs.txt > answers.tsv
+      echo "ann bob" | blockmix predict run -
+    """
+    from blockmix.posterior.export.files import prediction_table, write_predictions
+    from blockmix.posterior.export.pair_files import read_pairs
+    from blockmix.posterior.storage import load
+
+    post = load(result)
+    labels = post.graph.labels
+    nodes = read_pairs(pairs, labels)
+    probability = post.node_link_probability(nodes)
+    if output is not None:
+        write_predictions(output, labels, nodes, probability)
+    if as_json:
+        rows = zip(nodes.tolist(), probability.tolist(), strict=True)
+        listed = [{"node_a": labels[a], "node_b": labels[b], "probability": p} for (a, b), p in rows]
+        print_json({"pairs": len(nodes), "predictions": listed})
+    elif output is None:
+        # Tables are UTF-8 whatever the terminal says, as files are.
+        sys.stdout.flush()
+        for piece in prediction_table(labels, nodes, probability):
+            sys.stdout.buffer.write(piece.encode("utf-8"))
+        sys.stdout.buffer.flush()
+
+
+def evaluate(
+    result: Annotated[Path, _RESULT],
+    truth: Annotated[
+        Path,
+        typer.Option(
+            metavar="FILE",
+            help="Known communities, plain or .gz: one a line, labels separated by tabs or blanks.",
+            show_default=False,
+        ),
+    ],
+    threshold: Annotated[
+        float,
+        typer.Option(
+            min=0.0,
+            max=1.0,
+            help="Members of a found community are more likely than not at least so much in it; nodes that are so much "
+            "in none go with their neighbours.",
+        ),
+    ] = 0.1,
+    all_nodes: Annotated[
+        bool, typer.Option("--all-nodes", help="Compare on every node, also those no known community lists.")
+    ] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object instead of a summary.")
+    ] = False,
+) -> None:
+    """Compare the communities found with known ones, and show the scores on held-out pairs.
+
+    Where the known communities leave nodes out, both covers are compared on
+    the nodes they list.
+
+    \b
+      blockmix evaluate run --truth communities.txt
+      blockmix evaluate run --truth groups.txt.gz --threshold 0.2 --json
+    """
+    from blockmix.evaluate import read_cover_file
+    from blockmix.posterior.storage import load
+
+    post = load(result)
+    file = read_cover_file(truth, post.graph.labels)
+    if file.n_unknown:
+        warn(
+            f"{truth}: {file.n_unknown:,} labels are not in the network and are left out "
+            f"({readable(file.first_unknown or '')} ...)"
+        )
+    agreement = _compare(post, file, threshold, all_nodes)
+    if as_json:
+        scores = post.scores
+        held_out = {} if scores is None else asdict(scores)
+        names = ("perplexity", "log_loss", "auc", "average_precision")
+        found: dict[str, Any] = asdict(agreement) | {name: held_out.get(name) for name in names}
+        found |= {"nodes": post.graph.n_nodes, "threshold": threshold, "unknown_labels": file.n_unknown}
+        print_json(found)
+    else:
+        _print_agreement(post, agreement)
+
+
+def _compare(post: Posterior, file: CoverFile, threshold: float, all_nodes: bool) -> CoverScores:
+    import numpy as np
+
+    from blockmix.evaluate import compare_covers, restrict
+
+    if not file.communities:
+        raise InputError("the file of known communities lists none: there is nothing to compare with")
+    found: Any = list(post.covers(threshold, complete=True).values())
+    listed = np.unique(np.concatenate(file.communities))
+    if all_nodes or len(listed) == post.graph.n_nodes:
+        return compare_covers(found, file.communities, post.graph.n_nodes)
+    return compare_covers(restrict(found, listed), file.communities, len(listed))
+
+
+def _print_agreement(post: Posterior, agreement: CoverScores) -> None:
+    from rich.console import Console
+
+    from blockmix.cli.summary import scores_text
+
+    console = Console(highlight=False)
+    console.print(
+        f"[bold]{agreement.n_found:,} communities found, {agreement.n_truth:,} known[/], compared on "
+        f"{agreement.n_nodes:,} of {post.graph.n_nodes:,} nodes (1 is perfect)\n"
+        f"  ONMI  {agreement.onmi:.3f}  shared information, 0 for unrelated covers\n"
+        f"  omega {agreement.omega:.3f}  pairs that share as many communities, above chance\n"
+        f"  F1    {agreement.f1:.3f}  mean overlap of each community with its best match"
+    )
+    console.print(scores_text(post))

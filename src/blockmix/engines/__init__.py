@@ -1,0 +1,1 @@
+"""Where arrays live and who takes part: the contracts of engines, and those that exist."""

@@ -1,0 +1,269 @@
+"""Networks drawn from the model itself, with the truth they were drawn from."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blockmix.errors import InputError
+from blockmix.generators.draw import (
+    STREAM_STRENGTHS,
+    dirichlet_memberships,
+    draw_links,
+    expected_links,
+    pairs_inside,
+    stream,
+)
+from blockmix.graph.graph import Graph
+
+BACKGROUND_SHARE = 0.1
+_SMALLEST_STRENGTH, _LARGEST_STRENGTH = 1e-12, 1.0 - 1e-9
+_LINES_PER_WRITE = 1 << 16
+
+
+@dataclass(frozen=True, eq=False)
+class Simulated:
+    """A network drawn from the model, and the truth behind it.
+
+    `memberships` is a scipy CSR matrix, nodes by communities, rows summing to 1; `strengths` are the link
+    probabilities inside the communities and `background` is the one between different communities.
+    `parameters` says how it was asked for, so that the same call gives the same network.
+    """
+
+    graph: Graph
+    memberships: Any
+    strengths: NDArray[np.float64]
+    background: float
+    parameters: dict[str, Any]
+
+    def communities(self, threshold: float = 0.1) -> list[NDArray[np.int64]]:
+        """Covers: for every community the nodes with a membership of at least `threshold` (may be empty)."""
+        columns = self.memberships.tocsc()
+        strong = columns.data >= threshold
+        pieces = np.split(np.arange(len(strong)), columns.indptr[1:-1])
+        return [np.sort(columns.indices[piece[strong[piece]]]).astype(np.int64) for piece in pieces]
+
+    @property
+    def true_covers(self) -> list[NDArray[np.int64]]:
+        """The covers that `save` writes as the truth."""
+        return self.communities()
+
+    def save(self, folder: str | Path, *, compress: bool = False, overwrite: bool = False) -> Path:
+        """Write the network and its truth into a folder and return the folder.
+
+        `edges.txt` (`.gz` with `compress`) holds one link per line, `isolated_nodes.txt` the nodes without a
+        link if there are any, `communities.txt` one community per line (node labels separated by tabs),
+        `memberships.tsv` node, community and weight, `parameters.json` the call and the parameters drawn.
+        """
+        folder = Path(folder)
+        _claim(folder, overwrite)
+        suffix = ".gz" if compress else ""
+        edges = self.graph.edges()
+        title = f"# nodes {self.graph.n_nodes} links {self.graph.n_edges}"
+        _write(folder / f"edges.txt{suffix}", (f"{a} {b}" for a, b in _rows(edges)), title)
+        alone = np.flatnonzero(self.graph.degrees == 0)
+        if len(alone):
+            _write(folder / "isolated_nodes.txt", (str(node) for node in alone))
+        covers = (cover for cover in self.true_covers if len(cover))
+        _write(folder / "communities.txt", ("\t".join(map(str, cover)) for cover in covers))
+        _write(folder / "memberships.tsv", self._membership_lines(), "node\tcommunity\tweight")
+        facts = {**self.parameters, "background": self.background, "strengths": self.strengths.tolist()}
+        (folder / "parameters.json").write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
+        return folder
+
+    def _membership_lines(self) -> Iterator[str]:
+        matrix = self.memberships
+        owner = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+        for first in range(0, len(owner), _LINES_PER_WRITE):
+            part = slice(first, first + _LINES_PER_WRITE)
+            lists = (owner[part].tolist(), matrix.indices[part].tolist(), matrix.data[part].tolist())
+            yield from (f"{a}\t{k}\t{w:.7g}" for a, k, w in zip(*lists, strict=True))
+
+
+def simulate(
+    nodes: int,
+    communities: int,
+    *,
+    degree: float | None,
+    alpha: float | None = None,
+    eta: tuple[float, float] = (5.0, 5.0),
+    background: float | None = None,
+    cut: float = 1e-4,
+    seed: int = 0,
+    threads: int | None = None,
+) -> Simulated:
+    """Draw a network from the assortative mixed-membership blockmodel.
+
+    Memberships are Dirichlet(alpha), strengths Beta(eta[0], eta[1]), and every pair is linked independently
+    with the probability (M1). Time and memory are proportional to nodes plus links.
+
+    Args:
+        nodes: number of nodes.
+        communities: number of communities K.
+        degree: expected average degree. The Beta draws b_k then become 1 - (1 - b_k)^s with the one exponent
+            s that makes the expected number of links exactly nodes * degree / 2, given the memberships (the
+            order of the strengths is kept, and Beta(1, c) stays Beta(1, c / s)). `None` leaves the draws as
+            they are: a draw from the prior, as simulation-based calibration needs it.
+        alpha: concentration of the memberships; 1 / communities when not given.
+        eta: parameters of the Beta law of the strengths.
+        background: probability of a link between nodes acting in different communities; a tenth of the
+            density when not given.
+        cut: memberships are left out once less than this share of a node is left (0 keeps them all).
+        seed: the same seed and arguments give the same network, whatever the number of threads.
+        threads: number of threads; all cores when not given.
+
+    Example:
+        >>> made = simulate(500, 5, degree=10, seed=1)
+        >>> made.graph.n_nodes, made.memberships.shape, 2200 < made.graph.n_edges < 2800
+        (500, (500, 5), True)
+    """
+    nodes, communities, seed = check_sizes(nodes, communities, degree, seed)
+    alpha = 1.0 / communities if alpha is None else float(alpha)
+    _check_prior(alpha, eta, cut)
+    delta = _background(nodes, degree, background)
+    memberships = dirichlet_memberships(nodes, communities, alpha, cut=cut, seed=seed, threads=threads)
+    strengths = stream(seed, STREAM_STRENGTHS).beta(*eta, size=communities)
+    strengths = np.clip(strengths, _SMALLEST_STRENGTH, _LARGEST_STRENGTH)
+    if degree is not None:
+        strengths = strengths_for_degree(strengths, pairs_inside(memberships), delta, nodes, degree)
+    edges = draw_links(memberships, strengths, delta, seed=seed, threads=threads)
+    parameters = {
+        "generator": "simulate",
+        "nodes": nodes,
+        "communities": communities,
+        "degree": degree,
+        "alpha": alpha,
+        "eta": list(eta),
+        "cut": cut,
+        "seed": seed,
+    }
+    return Simulated(graph_of(edges, nodes), memberships, strengths, delta, parameters)
+
+
+def graph_of(edges: NDArray[np.int64], nodes: int) -> Graph:
+    """The network with nodes 0..nodes-1 and these links, repeated ones counted once."""
+    return Graph.from_edges(edges, nodes=np.arange(nodes))
+
+
+def strengths_for_degree(
+    drawn: NDArray[np.float64], inside: NDArray[np.float64], background: float, nodes: int, degree: float
+) -> NDArray[np.float64]:
+    """Strengths 1 - (1 - b_k)^s with the exponent s that gives the wanted expected average degree."""
+    wanted = nodes * degree / 2.0
+
+    def at(log_exponent: float) -> NDArray[np.float64]:
+        powered = -np.expm1(np.exp(log_exponent) * np.log1p(-drawn))
+        return np.asarray(np.minimum(powered, _LARGEST_STRENGTH))
+
+    low, high = -60.0, 60.0
+    least, most = (expected_links(inside, at(end), background, nodes) for end in (low, high))
+    if wanted <= least or wanted > most:
+        raise unreachable_degree(degree, 2.0 * least / nodes, 2.0 * most / nodes)
+    for _ in range(100):
+        middle = (low + high) / 2.0
+        if expected_links(inside, at(middle), background, nodes) < wanted:
+            low = middle
+        else:
+            high = middle
+    return at(high)
+
+
+def unreachable_degree(degree: float, least: float, most: float) -> InputError:
+    """The error for an average degree outside what strengths between 0 and 1 can give."""
+    if degree <= least:
+        return InputError(
+            f"an average degree of {degree:g} is out of reach: the background alone gives {least:.4g}; "
+            f"use a smaller background or a larger degree"
+        )
+    return InputError(
+        f"an average degree of {degree:g} is out of reach: with every strength at 1 these communities give "
+        f"{most:.4g}; use fewer communities, more nodes, a larger background or a smaller degree"
+    )
+
+
+def check_sizes(nodes: int, communities: int, degree: float | None, seed: int) -> tuple[int, int, int]:
+    """Refuse numbers no network can have; the whole numbers come back as plain integers."""
+    for name, value, least in (("nodes", nodes, 2), ("communities", communities, 1), ("seed", seed, 0)):
+        if isinstance(value, bool) or int(value) != value or value < least:
+            raise InputError(f"{name}={value!r}: give a whole number of at least {least}")
+    if communities > np.iinfo(np.int32).max:
+        raise InputError(f"communities={communities}: at most {np.iinfo(np.int32).max:,} can be numbered")
+    if degree is not None and not 0 < degree <= nodes - 1:
+        raise InputError(
+            f"degree={degree!r}: the average degree of {nodes} nodes lies above 0 and up to {nodes - 1}"
+        )
+    return int(nodes), int(communities), int(seed)
+
+
+def _check_prior(alpha: float, eta: tuple[float, float], cut: float) -> None:
+    if not (np.isfinite(alpha) and alpha > 0):
+        raise InputError(f"alpha={alpha!r}: the concentration of the memberships is a positive number")
+    if len(eta) != 2 or not all(np.isfinite(e) and e > 0 for e in eta):
+        raise InputError(f"eta={eta!r}: give two positive numbers, the parameters of Beta(eta[0], eta[1])")
+    if not 0 <= cut < 1:
+        raise InputError(f"cut={cut!r}: give a share of a node's memberships, at least 0 and below 1")
+
+
+def _background(nodes: int, degree: float | None, background: float | None) -> float:
+    if background is None:
+        if degree is None:
+            raise InputError("give background=: without a degree there is nothing to derive it from")
+        return BACKGROUND_SHARE * degree / (nodes - 1)
+    if not 0 <= background < 1:
+        raise InputError(f"background={background!r}: a link probability of at least 0 and below 1")
+    return float(background)
+
+
+def _claim(folder: Path, overwrite: bool) -> None:
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"{folder}: this is a file; name a folder to write the network into")
+    taken = [name for name in ("edges.txt", "edges.txt.gz", "parameters.json") if (folder / name).exists()]
+    if taken and not overwrite:
+        raise InputError(f"{folder}: already holds {taken[0]}; name another folder or ask to overwrite")
+    folder.mkdir(parents=True, exist_ok=True)
+    # What an earlier network left behind must not be read as part of this one.
+    for name in ("edges.txt", "edges.txt.gz", "isolated_nodes.txt"):
+        (folder / name).unlink(missing_ok=True)
+
+
+def _rows(edges: NDArray[Any]) -> Iterator[list[int]]:
+    for first in range(0, len(edges), _LINES_PER_WRITE):
+        yield from edges[first : first + _LINES_PER_WRITE].tolist()
+
+
+def _write(path: Path, lines: Iterator[str], title: str | None = None) -> None:
+    with _open(path) as out:
+        if title is not None:
+            out.write(title + "\n")
+        batch: list[str] = []
+        for line in lines:
+            batch.append(line)
+            if len(batch) == _LINES_PER_WRITE:
+                out.write("\n".join(batch) + "\n")
+                batch.clear()
+        if batch:
+            out.write("\n".join(batch) + "\n")
+
+
+@contextmanager
+def _open(path: Path) -> Iterator[IO[str]]:
+    if path.suffix != ".gz":
+        with path.open("w", encoding="utf-8", newline="\n") as out:
+            yield out
+        return
+    # No time stamp and no name inside: the same network gives the same bytes.
+    with (
+        path.open("wb") as raw,
+        gzip.GzipFile(filename="", mode="wb", fileobj=raw, compresslevel=6, mtime=0) as packed,
+        io.TextIOWrapper(packed, encoding="utf-8", newline="\n") as out,
+    ):
+        yield out

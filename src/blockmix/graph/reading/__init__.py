@@ -1,0 +1,1 @@
+"""Text files to networks: blocks of lines, the byte parser, labels, and errors that name the line."""

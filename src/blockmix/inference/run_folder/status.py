@@ -1,0 +1,134 @@
+"""Where a run stands, in a file that others may read at any time: status.json.
+
+The file is replaced as a whole, so that whoever reads it finds one state or the next, never half of one.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import socket
+import time
+import warnings
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from blockmix._version import __version__
+from blockmix.errors import InputError
+from blockmix.inference.interrupt import Terminated
+from blockmix.inference.progress import Report
+from blockmix.inference.run_folder.lock import is_locked
+from blockmix.inference.run_folder.snapshots import check_version
+
+STATUS = "status.json"
+FORMAT, VERSION = "blockmix status", 1
+# Seconds between two versions of the file, so that quick sweeps are not slowed down.
+WRITE_EVERY = 1.0
+RUNNING, DONE, INTERRUPTED, TERMINATED, FAILED, DEAD = (
+    "running", "done", "interrupted", "terminated", "failed", "dead",
+)  # fmt: skip
+
+# What is not known when a run begins.
+_LATER = (
+    "sweep", "seconds", "updates_per_second", "share", "seconds_left", "scores", "checkpoint_sweep",
+    "checkpoint_seconds", "checkpoint_bytes", "message",
+)  # fmt: skip
+
+
+class StatusFile:
+    """Writes status.json of a run: `facts` stay the same, the rest follows the run."""
+
+    def __init__(self, folder: Path, facts: dict[str, Any]) -> None:
+        self._path = folder / STATUS
+        self._record: dict[str, Any] = {
+            "format": FORMAT, "version": VERSION, "written_by": f"blockmix {__version__}", "state": RUNNING,
+            "pid": os.getpid(), "host": socket.gethostname(), "started": time.time(), "phase": "starting",
+            **facts, **dict.fromkeys(_LATER),
+        }  # fmt: skip
+        self._written = -math.inf
+        self._warned = False
+        self._outcome = DONE
+        self.write()
+
+    def report(self, report: Report) -> None:
+        """Take in where the run stands after an evaluation; written at most once a second."""
+        scores = None if report.scores is None else asdict(report.scores)
+        self._record |= {
+            "phase": "warm-up" if report.warm_up else "sampling", "sweep": report.sweep,
+            "seconds": report.seconds, "updates_per_second": report.updates_per_second,
+            "share": report.share, "seconds_left": report.seconds_left, "scores": scores,
+        }  # fmt: skip
+        if time.monotonic() - self._written >= WRITE_EVERY:
+            self.write()
+
+    def checkpoint(self, sweep: int, seconds: float | None, size: int) -> None:
+        """Take in what the last checkpoint is: its sweep, how long writing it took, and how large it is."""
+        self._record |= {"checkpoint_sweep": sweep, "checkpoint_seconds": seconds, "checkpoint_bytes": size}
+
+    def finished(self, interrupted: bool) -> None:
+        """Take in that the sweeps have ended; results may still be written."""
+        self._outcome = INTERRUPTED if interrupted else DONE
+        self._record["phase"] = "finished"
+        self.write()
+
+    def end(self, error: BaseException | None) -> None:
+        """Write the last state of the run: how it ended, or what ended it."""
+        if error is None:
+            self._record["state"] = self._outcome
+        else:
+            known = {Terminated: TERMINATED, KeyboardInterrupt: INTERRUPTED}
+            self._record["state"] = known.get(type(error), FAILED)
+            self._record["message"] = f"{type(error).__name__}: {error}"
+        self.write()
+
+    def write(self) -> None:
+        """Replace the file; a run does not fail because nobody can be told of it."""
+        self._written = time.monotonic()
+        text = json.dumps(finite(self._record | {"updated": time.time()}), indent=1, allow_nan=False)
+        partial = self._path.with_name(STATUS + ".partial")
+        try:
+            partial.write_text(text + "\n", "utf-8")
+            os.replace(partial, self._path)
+        except OSError as error:
+            if not self._warned:
+                self._warned = True
+                warnings.warn(
+                    f"{self._path}: cannot be written ({error.strerror or error}); the run goes on",
+                    RuntimeWarning,
+                    stacklevel=2,
+                )
+
+
+def finite(value: Any) -> Any:
+    """The value as JSON has it: what is not a number is null."""
+    if isinstance(value, dict):
+        return {str(key): finite(item) for key, item in value.items()}
+    if hasattr(value, "item"):
+        value = value.item()
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def read_status(folder: Path) -> dict[str, Any]:
+    """What status.json says, with the state "dead" where the process that wrote it is gone.
+
+    `age` is the number of seconds since it was written.
+    """
+    path = folder / STATUS
+    try:
+        record = json.loads(path.read_text("utf-8"))
+    except (FileNotFoundError, NotADirectoryError):
+        raise InputError(
+            f"{folder}: no run is or was here: there is no {STATUS}; name the folder of blockmix fit -o"
+        ) from None
+    except (OSError, ValueError, RecursionError) as error:
+        raise InputError(f"{path}: cannot be read ({error})") from None
+    if not isinstance(record, dict) or record.get("format") != FORMAT:
+        raise InputError(f"{path}: this is not the status of a blockmix run")
+    check_version(path, record, VERSION)
+    if record.get("state") == RUNNING and not is_locked(folder):
+        record["state"] = DEAD
+    updated = record.get("updated")
+    record["age"] = max(time.time() - updated, 0.0) if isinstance(updated, float | int) else None
+    return record

@@ -1,0 +1,53 @@
+"""The purposes that random numbers are drawn for: one number each, for all samplers together.
+
+With the slot a purpose makes the third counter word of Philox (`philox.stream_word`). Two call sites that share a
+purpose, a node, an iteration and a slot read the same words, and nothing crashes: a new call site takes a new
+number here. A purpose is below 2**16.
+"""
+
+from __future__ import annotations
+
+# scir, the diffusion and births of either move
+DRAW_JUMPS = 1
+DRAW_SIZE = 2
+DRAW_NEIGHBORS = 3
+DRAW_BIRTHS = 4
+DRAW_BIRTH_SIZE = 5
+DRAW_BIRTH_PLACE = 6
+DRAW_NON_LINKS = 7
+# scir, strengths
+DRAW_STRENGTH_JUMPS = 8
+DRAW_STRENGTH_SIZE = 9
+# scir, link indicators
+DRAW_LINK = 10
+DRAW_RETRY = 11
+DRAW_TEST = 12
+DRAW_KEEP = 13
+# mini-batches of sgmc, sgmc-m and svi
+DRAW_BATCH = 32
+DRAW_BATCH_NON_LINKS = 33
+DRAW_PARTNERS = 34
+DRAW_NON_PARTNERS = 35
+# sgmc and sgmc-m; the noise of a community is the same in both
+DRAW_MEMBERSHIPS = 36
+DRAW_STRENGTHS = 37
+DRAW_SUBSET = 38
+# sgmc-m
+DRAW_BULK = 48
+DRAW_BULK_SAMPLE = 49
+DRAW_PROMOTED = 50
+DRAW_SHARE = 51
+DRAW_SHARE_LEFT = 52
+# lmc
+DRAW_PROPOSAL = 64
+DRAW_ACCEPT = 65
+DRAW_COMPONENT = 66
+DRAW_REFRESH = 67
+# cgs
+DRAW_START = 68
+DRAW_PAIR = 69
+DRAW_MEMBERSHIP = 70
+DRAW_STRENGTH = 71
+# svi
+DRAW_MEMBERSHIP_FACTOR = 80
+DRAW_STRENGTH_FACTOR = 81

@@ -1,0 +1,1 @@
+"""A posterior for other programs: text files, data frames, networks, ArviZ."""

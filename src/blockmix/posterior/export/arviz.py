@@ -1,0 +1,54 @@
+"""The draws as an ArviZ DataTree, labels matched between chains."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blockmix.errors import InputError, optional
+from blockmix.tables.samples import Draw
+
+if TYPE_CHECKING:
+    from blockmix.graph.labels import Label
+    from blockmix.posterior.posterior import Posterior
+
+
+def to_arviz(post: Posterior, *, nodes: Sequence[Label] = ()) -> Any:
+    """See `Posterior.to_arviz`."""
+    arviz = optional("arviz_base", "to_arviz", 'pip install "blockmix[arviz]"')
+    kept = min((len(chain) for chain in post.draws), default=0)
+    if not kept:
+        raise InputError("this run kept no samples: it was stopped during warm-up; fit for longer")
+    chains = [chain[len(chain) - kept :] for chain in post.draws]
+    strength = np.stack([draws[-kept:] for draws in post.strength_draws])
+    variables: dict[str, NDArray[Any]] = {"strength": strength}
+    coords: dict[str, Any] = {"community": np.arange(post.n_communities)}
+    dims = {"strength": ["community"]}
+    if post.blocks_mean is None:
+        variables["background"] = np.array([[d.strengths[-1] for d in chain] for chain in chains])
+    if len(nodes):
+        numbers = post.graph.labels.indices(list(nodes))
+        variables["membership"] = np.stack(
+            [
+                np.stack([node_memberships(draw, numbers, number) for draw in chain])
+                for chain, number in zip(chains, post.numbers, strict=True)
+            ]
+        )
+        coords["node"], dims["membership"] = [str(label) for label in nodes], ["node", "community"]
+    tree = arviz.from_dict({"posterior": variables}, coords=coords, dims=dims)
+    tree["posterior"].attrs.update(inference_library="blockmix", run=json.dumps(post.provenance, default=str))
+    return tree
+
+
+def node_memberships(draw: Draw, nodes: NDArray[np.int64], numbers: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Memberships of a few nodes in one draw: nodes x communities, in the numbering of the posterior."""
+    ends = np.cumsum(draw.counts, dtype=np.int64)
+    found = np.zeros((len(nodes), len(numbers)))
+    for i, a in enumerate(nodes):
+        held = slice(int(ends[a]) - int(draw.counts[a]), int(ends[a]))
+        found[i, numbers[np.asarray(draw.communities[held], dtype=np.int64)]] = draw.weights[held]
+    return np.asarray(found / found.sum(axis=1, keepdims=True))

@@ -1,0 +1,58 @@
+"""Memberships as data frames, Parquet and CSV; pandas and polars are imported only when asked for."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from blockmix.errors import InputError, optional
+from blockmix.posterior.export.files import write_pieces
+from blockmix.posterior.tables import Membership
+
+if TYPE_CHECKING:
+    from blockmix.posterior.posterior import Posterior
+
+
+def to_pandas(post: Posterior, *, threshold: float = 0.0, level: float = 0.9) -> Any:
+    """See `Posterior.to_pandas`."""
+    pandas = optional("pandas", "to_pandas", "pip install pandas")
+    return pandas.DataFrame(post.memberships(threshold=threshold, level=level).columns())
+
+
+def to_polars(post: Posterior, *, threshold: float = 0.0, level: float = 0.9) -> Any:
+    """See `Posterior.to_polars`."""
+    polars = optional("polars", "to_polars", 'pip install "blockmix[io]"')
+    columns = post.memberships(threshold=threshold, level=level).columns()
+    # Labels of mixed types have no column type of their own: they become text.
+    if len({type(label) for label in columns["node"]}) > 1:
+        columns["node"] = [str(label) for label in columns["node"]]
+    return polars.DataFrame(
+        {name: np.asarray(column) for name, column in columns.items() if name != "node"}
+    ).insert_column(0, polars.Series("node", columns["node"]))
+
+
+def write_parquet(post: Posterior, path: str | Path, *, threshold: float = 0.0, level: float = 0.9) -> None:
+    """See `Posterior.write_parquet`."""
+    frame = to_polars(post, threshold=threshold, level=level)
+    try:
+        frame.write_parquet(path)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written ({error.strerror or error})") from error
+
+
+def write_csv(post: Posterior, path: str | Path, *, threshold: float = 0.0, level: float = 0.9) -> None:
+    """See `Posterior.write_csv`."""
+    write_pieces(Path(path), _csv_lines(post, threshold, level))
+
+
+def _csv_lines(post: Posterior, threshold: float, level: float) -> Iterator[str]:
+    yield ",".join(Membership._fields) + "\r\n"
+    for row in post.memberships(threshold=threshold, level=level):
+        line = io.StringIO()
+        csv.writer(line).writerow([row.node, row.community, *(f"{value:.6g}" for value in row[2:])])
+        yield line.getvalue()

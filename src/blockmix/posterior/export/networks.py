@@ -1,0 +1,89 @@
+"""The network with its memberships, for networkx, cdlib, and as GraphML for Gephi, Cytoscape, yEd or igraph."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from xml.sax.saxutils import escape, quoteattr
+
+import numpy as np
+
+from blockmix.errors import optional
+from blockmix.posterior.export.files import write_pieces
+
+if TYPE_CHECKING:
+    from blockmix.posterior.posterior import Posterior
+
+# Characters that XML cannot hold, not even escaped.
+_NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_KEYS = (
+    ("label", "string"), ("community", "int"), ("membership", "double"), ("sd", "double"), ("memberships", "string")
+)  # fmt: skip
+
+
+def to_networkx(post: Posterior) -> Any:
+    """See `Posterior.to_networkx`."""
+    optional("networkx", "to_networkx", 'pip install "blockmix[networkx]"')
+    network = post.graph.to_networkx()
+    for a, label in enumerate(network.nodes):
+        held = slice(int(post.offsets[a]), int(post.offsets[a + 1]))
+        memberships = {int(k): float(m) for k, m in zip(post.community[held], post.mean[held], strict=True)}
+        network.nodes[label].update(
+            community=next(iter(memberships), -1),
+            membership=next(iter(memberships.values()), 0.0),
+            memberships=memberships,
+            memberships_sd={
+                int(k): float(s) for k, s in zip(post.community[held], post.sd[held], strict=True)
+            },
+        )
+    return network
+
+
+def to_cdlib(post: Posterior, *, threshold: float = 0.1) -> Any:
+    """See `Posterior.to_cdlib`."""
+    cdlib = optional("cdlib", "to_cdlib", "pip install cdlib")
+    settings = {
+        "threshold": threshold,
+        "sampler": post.provenance["sampler"],
+        "seed": post.provenance["seed"],
+    }
+    return cdlib.NodeClustering(
+        list(post.communities(threshold, complete=True).values()), graph=to_networkx(post), method_name="blockmix",
+        method_parameters=settings, overlap=True,
+    )  # fmt: skip
+
+
+def write_graphml(post: Posterior, path: str | Path) -> None:
+    """See `Posterior.write_graphml`."""
+    write_pieces(Path(path), _graphml(post))
+
+
+def _graphml(post: Posterior) -> Iterator[str]:
+    yield '<?xml version="1.0" encoding="UTF-8"?>\n<graphml xmlns="http://graphml.graphdrawing.org/xmlns">\n'
+    for name, kind in _KEYS:
+        yield f'<key id="{name}" for="node" attr.name="{name}" attr.type="{kind}"/>\n'
+    yield '<graph edgedefault="undirected">\n'
+    labels = post.graph.labels
+    for a in range(post.graph.n_nodes):
+        held = slice(int(post.offsets[a]), int(post.offsets[a + 1]))
+        yield _node(a, str(labels[a]), post.community[held], post.mean[held], post.sd[held])
+    yield from (f'<edge source="n{a}" target="n{b}"/>\n' for a, b in post.graph.edges().tolist())
+    yield "</graph>\n</graphml>\n"
+
+
+def _node(a: int, label: str, community: Any, mean: Any, sd: Any) -> str:
+    """One node: its label, its largest membership, and all of them as `community:mean` pairs."""
+    text = escape(_NOT_XML.sub("\N{REPLACEMENT CHARACTER}", label))
+    first = (
+        f'<data key="community">{community[0]}</data><data key="membership">{mean[0]:.6f}</data>'
+        if len(mean)
+        else ""
+    )
+    first += f'<data key="sd">{sd[0]:.6f}</data>' if len(mean) else ""
+    pairs = " ".join(f"{k}:{m:.4f}" for k, m in zip(np.asarray(community), np.asarray(mean), strict=True))
+    return (
+        f'<node id={quoteattr(f"n{a}")}><data key="label">{text}</data>{first}'
+        f'<data key="memberships">{pairs}</data></node>\n'
+    )

@@ -1,0 +1,1 @@
+"""Pictures: the network's layout and drawing, plots, colours."""

@@ -1,0 +1,140 @@
+"""What is drawn and where: the whole network while it is small, the graph of its communities beyond that."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blockmix.report.communities import Findings
+from blockmix.report.pictures.colours import assign_colours
+from blockmix.report.pictures.layout import force_layout, push_apart
+
+# Beyond these a drawing is a ball of wool, and a browser slow.
+MOST_NODES, MOST_LINKS, MOST_COMMUNITIES = 5_000, 25_000, 250
+# Links of the graph of communities: each community keeps its strongest few.
+_LINKS_A_COMMUNITY = 3
+# How much a link inside no community pulls, compared with one inside.
+_OUTSIDE = 0.2
+# How much links pull in all, picked by eye, and the mean degree from which on each pulls less.
+_PULL, _MANY_LINKS = 3.0, 6.0
+
+
+@dataclass(frozen=True, eq=False)
+class Drawing:
+    """Discs and lines. `ids` are node numbers, or community numbers if `kind` is "communities".
+
+    `links` are pairs of rows of `ids`, `weight` their importance from 0 to 1, `links_in_all` how many there
+    are of which these are drawn.
+    """
+
+    kind: str
+    ids: NDArray[np.int64]
+    place: NDArray[np.float64]
+    radius: NDArray[np.float64]
+    links: NDArray[np.int64]
+    weight: NDArray[np.float64]
+    links_in_all: int
+
+
+def draw(found: Findings, *, seed: int = 0) -> tuple[Drawing, NDArray[np.int64]]:
+    """The drawing of a posterior, and the colour of every listed community as a number into the palette."""
+    links, weight = found.community_links(len(found.numbers) if len(found.numbers) <= 2_000 else 2_000)
+    colours = assign_colours(links, weight, len(found.numbers))
+    shown = min(len(found.numbers), MOST_COMMUNITIES)
+    inside = (links < shown).all(axis=1)
+    links, weight = links[inside], weight[inside]
+    centres = _community_places(found, shown, links, weight, seed)
+    if found.post.graph.n_nodes <= MOST_NODES:
+        return _network(found, centres, seed), colours
+    return _community_graph(found, shown, links, weight, centres), colours
+
+
+def _community_places(
+    found: Findings, shown: int, links: NDArray[Any], weight: NDArray[np.float64], seed: int
+) -> NDArray[np.float64]:
+    """Places of the largest communities: close where many links run between them."""
+    size = np.maximum(found.post.sizes[found.numbers[:shown]], 1.0)
+    # A large community has many links to all others: what counts is the excess over its size.
+    pull = weight / np.sqrt(size[links[:, 0]] * size[links[:, 1]]) if len(links) else weight
+    pull = pull / max(float(pull.max(initial=0.0)), 1e-12)
+    start = np.random.default_rng(seed).normal(size=(shown, 2))
+    return force_layout(links, pull, start)
+
+
+def _network(found: Findings, centres: NDArray[np.float64], seed: int) -> Drawing:
+    """All nodes, those of a community together; a sample of the links where there are too many."""
+    post, graph = found.post, found.post.graph
+    rng = np.random.default_rng(seed)
+    shares = _shares(found, len(centres))
+    links = np.asarray(graph.edges(), dtype=np.int64)
+    degree = np.maximum(graph.degrees, 1)
+    together = np.asarray(shares[links[:, 0]].multiply(shares[links[:, 1]]).sum(axis=1)).ravel()
+    # Divided by degrees, so that hubs do not draw everything into one spot, and weaker where links are many.
+    pull = (_OUTSIDE + together) / np.sqrt(degree[links].prod(axis=1))
+    pull *= _PULL * min(1.0, _MANY_LINKS / float(degree.mean()))
+    # A node outside all listed communities starts in the middle.
+    start = shares @ centres + rng.normal(
+        scale=0.15 * (np.abs(centres).max(initial=1.0)), size=(graph.n_nodes, 2)
+    )
+    place = force_layout(links, pull, start)
+    radius = _radii(place, np.sqrt(graph.degrees + 1.0))
+    place = push_apart(place, radius, 0.35 * float(np.median(radius)) if len(radius) else 0.0, rounds=250)
+    if len(links) > MOST_LINKS:
+        links = links[np.sort(rng.choice(len(links), MOST_LINKS, replace=False))]
+    return Drawing(
+        "network", np.arange(graph.n_nodes), place, radius, links, np.ones(len(links)), post.graph.n_edges
+    )
+
+
+def _shares(found: Findings, shown: int) -> Any:
+    """Mean memberships in the communities that have a place, as a sparse matrix of nodes x places."""
+    from scipy.sparse import csr_array
+
+    post = found.post
+    column = np.full(post.n_communities, -1)
+    column[found.numbers[:shown]] = np.arange(shown)
+    where = column[post.community]
+    keep = where >= 0
+    values = np.asarray(post.mean, dtype=np.float64)[keep]
+    return csr_array((values, (found.node[keep], where[keep])), shape=(post.graph.n_nodes, shown))
+
+
+def _community_graph(
+    found: Findings,
+    shown: int,
+    links: NDArray[Any],
+    weight: NDArray[np.float64],
+    centres: NDArray[np.float64],
+) -> Drawing:
+    """A disc for every community, its area the number of members, and the strongest links between them."""
+    numbers = found.numbers[:shown]
+    members = np.array([len(found.covers[int(k)]) for k in numbers], dtype=np.float64)
+    radius = _radii(centres, np.sqrt(members), share=0.22)
+    place = push_apart(centres, radius, 0.4 * float(np.median(radius)) if shown else 0.0, rounds=200)
+    strongest = np.zeros(len(links), dtype=bool)
+    order = np.argsort(-weight, kind="stable")
+    kept = np.zeros(shown, dtype=np.int64)
+    for e in order.tolist():
+        a, b = links[e]
+        if min(kept[a], kept[b]) < _LINKS_A_COMMUNITY:
+            strongest[e] = True
+            kept[a] += 1
+            kept[b] += 1
+    drawn = weight[strongest]
+    return Drawing(
+        "communities", numbers, place, radius, links[strongest],
+        np.sqrt(drawn / max(float(drawn.max(initial=0.0)), 1e-12)), len(links),
+    )  # fmt: skip
+
+
+def _radii(place: NDArray[np.float64], size: NDArray[np.float64], share: float = 0.1) -> NDArray[np.float64]:
+    """Radii proportional to `size`, such that all discs together cover this share of the picture."""
+    if not len(place):
+        return np.zeros(0)
+    width, height = np.maximum(np.ptp(place, axis=0), 1e-6)
+    # One huge hub must not make all others invisible.
+    size = np.minimum(size, 6.0 * np.median(size))
+    return np.asarray(size * np.sqrt(share * width * height / (np.pi * (size**2).sum())))

@@ -1,0 +1,153 @@
+"""The drawing as a still picture in SVG: for browsers without WebGL, for printing, and before scripts run."""
+
+from __future__ import annotations
+
+import base64
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blockmix.report.communities import Findings
+from blockmix.report.markup import Markup, element, joined, void
+from blockmix.report.pictures.colours import PALETTE, REST
+from blockmix.report.pictures.drawing import Drawing
+
+WIDTH, HEIGHT, _MARGIN = 1200.0, 760.0, 40.0
+# Lines and names beyond these would hide the picture, and slow the page.
+_MOST_LINES, _MOST_NAMES, _LONGEST_NAME = 6_000, 60, 28
+# Width of a letter on average, to see where names have room.
+_LETTER = 8.0
+_SLIVER = 0.03
+
+# The picture is an image of its own: it follows the colour scheme of the page around it.
+_STYLE = (
+    "line{stroke:#7d8793;stroke-opacity:.28}"
+    "text{font:500 14px system-ui,sans-serif;fill:#2a323d;paint-order:stroke;stroke:#fdfcfa;"
+    "stroke-width:3px;stroke-linejoin:round;text-anchor:middle}"
+    # Widths here are those of the image: names would be too small to read in a small one.
+    "@media(max-width:560px){text{display:none}}"
+    "@media(prefers-color-scheme:dark){line{stroke:#9aa4b1}text{fill:#e4e7eb;stroke:#171b21}}"
+)
+
+
+def still_picture(found: Findings, drawing: Drawing, colours: NDArray[np.int64]) -> Markup:
+    """The drawing as one SVG document."""
+    x, y, radius = fitted(drawing)
+    lines = [
+        void("line", x1=_short(x[a]), y1=_short(y[a]), x2=_short(x[b]), y2=_short(y[b]),
+             stroke_width=_short(0.6 + 3.0 * w * (drawing.kind == "communities")))
+        for (a, b), w in list(zip(drawing.links.tolist(), drawing.weight.tolist(), strict=True))[:_MOST_LINES]
+    ]  # fmt: skip
+    discs = [
+        joined(*pie(x[i], y[i], radius[i], shares))
+        for i, shares in enumerate(all_shares(found, drawing, colours))
+    ]
+    names = [
+        element("text", text, x=_short(middle), y=_short(line + 4.5))
+        for text, middle, line in name_places(found, drawing, x, y, radius)
+    ]
+    return element(
+        "svg", element("style", Markup(_STYLE)), *lines, *discs, *names,
+        xmlns="http://www.w3.org/2000/svg", viewBox=f"0 0 {WIDTH:g} {HEIGHT:g}",
+    )  # fmt: skip
+
+
+def data_address(svg: str) -> str:
+    """The picture as an address that an `img` can show; scripts never run in an image."""
+    return "data:image/svg+xml;base64," + base64.b64encode(svg.encode("utf-8", "replace")).decode("ascii")
+
+
+def fitted(drawing: Drawing) -> tuple[Any, Any, Any]:
+    """Places and radii in the units of the picture, y downwards."""
+    if not len(drawing.ids):
+        return np.zeros(0), np.zeros(0), np.zeros(0)
+    low = (drawing.place - drawing.radius[:, None]).min(axis=0)
+    span = np.maximum((drawing.place + drawing.radius[:, None]).max(axis=0) - low, 1e-9)
+    scale = min((WIDTH - 2 * _MARGIN) / span[0], (HEIGHT - 2 * _MARGIN) / span[1])
+    x = WIDTH / 2 + (drawing.place[:, 0] - low[0] - span[0] / 2) * scale
+    y = HEIGHT / 2 - (drawing.place[:, 1] - low[1] - span[1] / 2) * scale
+    return x, y, drawing.radius * scale
+
+
+def all_shares(
+    found: Findings, drawing: Drawing, colours: NDArray[np.int64]
+) -> list[list[tuple[str, float]]]:
+    """For every disc its colours and their shares, largest first, what is in no listed community last."""
+    names = {int(k): PALETTE[c] for k, c in zip(found.numbers, colours, strict=True)}
+    if drawing.kind == "communities":
+        return [[(names[int(k)], 1.0)] for k in drawing.ids]
+    post = found.post
+    community, mean = post.community.tolist(), post.mean.tolist()
+    result = []
+    for node in drawing.ids.tolist():
+        row = range(int(post.offsets[node]), int(post.offsets[node + 1]))
+        listed = [(names[community[j]], mean[j]) for j in row if community[j] in names and mean[j] >= _SLIVER]
+        rest = 1.0 - sum(share for _, share in listed)
+        result.append([*listed, (REST, rest)] if rest >= _SLIVER or not listed else listed)
+    return result
+
+
+def pie(x: float, y: float, radius: float, shares: list[tuple[str, float]]) -> list[Markup]:
+    """One disc: a wedge for each share, from the top and clockwise."""
+    if len(shares) == 1:
+        return [void("circle", cx=_short(x), cy=_short(y), r=_short(radius), fill=shares[0][0])]
+    total = sum(share for _, share in shares)
+    wedges, before = [], 0.0
+    for colour, share in shares:
+        after = before + share / total
+        ends = [2.0 * math.pi * t for t in (before, after)]
+        (x0, y0), (x1, y1) = ((x + radius * math.sin(t), y - radius * math.cos(t)) for t in ends)
+        large = int(after - before > 0.5)
+        arc = f"A{radius:.2f} {radius:.2f} 0 {large} 1 {x1:.2f} {y1:.2f}"
+        path = f"M{x:.1f} {y:.1f}L{x0:.2f} {y0:.2f}{arc}Z"
+        wedges.append(void("path", d=path, fill=colour))
+        before = after
+    return wedges
+
+
+def name_places(
+    found: Findings, drawing: Drawing, x: Any, y: Any, radius: Any
+) -> list[tuple[str, float, float]]:
+    """Names of the largest discs and their centres: beside the disc, clear of other names and discs."""
+    labels = found.post.graph.labels
+    taken = np.zeros((0, 4))
+    result = []
+    for i in np.argsort(-drawing.radius, kind="stable")[:_MOST_NAMES].tolist():
+        number = int(drawing.ids[i])
+        text = shown_name(str(labels[number]) if drawing.kind == "network" else str(number))
+        width = 0.5 * _LETTER * len(text)
+        for right, down in ((1, 0), (-1, 0), (0, 1), (0, -1)):
+            middle = float(x[i] + right * (radius[i] + 4.0 + width))
+            line = float(y[i] + down * (radius[i] + 9.0))
+            box = np.array([middle - width, line - 8.0, middle + width, line + 8.0])
+            if _clear(box, taken, x, y, radius):
+                taken = np.vstack([taken, box])
+                result.append((text, middle, line))
+                break
+    return result
+
+
+def _clear(box: NDArray[np.float64], taken: NDArray[np.float64], x: Any, y: Any, radius: Any) -> bool:
+    """Whether a box lies in the picture and covers neither a name nor a disc."""
+    if box[0] < 0.0 or box[2] > WIDTH:
+        return False
+    if (np.minimum(box[2:], taken[:, 2:]) > np.maximum(box[:2], taken[:, :2])).all(axis=1).any():
+        return False
+    gap = np.hypot(x - np.clip(x, box[0], box[2]), y - np.clip(y, box[1], box[3]))
+    return not (gap < 0.8 * radius).any()
+
+
+def shown_name(label: str) -> str:
+    """A label for a picture: cut to a readable length, without characters that cannot be seen.
+
+    >>> shown_name("a" * 40), shown_name("line\\nend")
+    ('aaaaaaaaaaaaaaaaaaaaaaaaaaa…', 'line�end')
+    """
+    text = label if len(label) <= _LONGEST_NAME else label[: _LONGEST_NAME - 1] + "…"
+    return "".join(c if c.isprintable() else "\ufffd" for c in text)
+
+
+def _short(value: float) -> str:
+    return f"{value:.1f}"

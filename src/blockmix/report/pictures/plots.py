@@ -1,0 +1,208 @@
+"""Static plots with matplotlib, for papers and notebooks: each function returns a Figure.
+
+matplotlib comes with `pip install "blockmix[plot]"` and is imported when a plot is made. Figures are made
+without pyplot, so that they open no window and pile up nowhere: save one with `figure.savefig("traces.pdf")`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from blockmix.errors import InputError
+from blockmix.graph.labels import Label
+from blockmix.inference.select import Selection
+from blockmix.posterior.posterior import Posterior
+from blockmix.report.communities import Findings
+from blockmix.report.pictures.colours import PALETTE, REST
+from blockmix.report.traces import SERIES, read_trace
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_INK, _SOFT, _LINE = "#1d2530", "#5c6673", "#7d8793"
+_MOST_BARS = 24
+
+
+def plot_traces(post: Posterior) -> Figure:
+    """Held-out scores and scalars of every chain over the sweeps, the warm-up shaded."""
+    trace = read_trace(post)
+    wanted = [] if trace is None else [s for s in SERIES if np.isfinite(trace.values.get(s[0], np.nan)).any()]
+    if trace is None or not wanted:
+        raise InputError("this result has no trace to plot: it was not made by a fit")
+    columns = min(3, len(wanted))
+    rows = -(-len(wanted) // columns)
+    figure = _figure(4.0 * columns, 2.7 * rows)
+    warm_up = trace.sweep[trace.warm_up]
+    for i, (name, title, _, shared) in enumerate(wanted):
+        axes = figure.add_subplot(rows, columns, i + 1)
+        for c, line in enumerate(trace.values[name][: 1 if shared else None]):
+            axes.plot(trace.sweep, line, lw=1.6 if shared else 0.9, color=PALETTE[c % len(PALETTE)])
+        if len(warm_up):
+            axes.axvspan(trace.sweep[0], warm_up[-1], color=REST, alpha=0.2, lw=0)
+        _finish(axes, title=title, xlabel="sweep")
+    return figure
+
+
+def plot_calibration(post: Posterior, *, bins: int = 10) -> Figure:
+    """Predicted against observed link frequency on held-out pairs (M7), with binomial intervals."""
+    table = post.calibration(bins)
+    known = np.isfinite(table.predicted)
+    predicted, observed = table.predicted[known], table.observed[known]
+    lower, upper = table.lower[known], table.upper[known]
+    floor = 10.0 ** np.floor(np.log10(max(float(predicted.min(initial=0.1)), 1e-9)))
+    figure = _figure(4.6, 4.4)
+    axes = figure.add_subplot()
+    axes.plot([floor, 1.0], [floor, 1.0], ls="--", lw=1.0, color=_LINE)
+    # On logarithmic axes what is zero stands at the lower edge.
+    axes.vlines(
+        predicted, np.maximum(lower, floor), np.maximum(upper, floor), color=PALETTE[0], lw=1.6, alpha=0.6
+    )
+    axes.plot(predicted, np.maximum(observed, floor), "o", color=PALETTE[0], ms=5, clip_on=False)
+    axes.set(xscale="log", yscale="log", xlim=(floor, 1.0), ylim=(floor, 1.0))
+    _finish(axes, title="Calibration", xlabel="predicted probability", ylabel="observed frequency")
+    return figure
+
+
+def plot_selection(selection: Selection) -> Figure:
+    """Held-out log loss against the number of communities, with intervals over splits; the simplest one is marked."""
+    rows = list(selection)
+    at = np.array([row.communities for row in rows])
+    mean = np.array([row.log_loss for row in rows])
+    figure = _figure(5.4, 3.6)
+    axes = figure.add_subplot()
+    axes.vlines(at, [r.lower for r in rows], [r.upper for r in rows], color=PALETTE[0], lw=1.6, alpha=0.6)
+    axes.plot(at, mean, "o-", color=PALETTE[0], lw=1.2, ms=5)
+    chosen = at == selection.simplest
+    axes.plot(at[chosen], mean[chosen], "o", color=PALETTE[1], ms=8, label=f"K = {selection.simplest}")
+    axes.set_xscale("log")
+    axes.set_xticks(at, [f"{k:,}" for k in at])
+    axes.minorticks_off()
+    axes.legend(frameon=False)
+    _finish(axes, title="How many communities", xlabel="communities allowed", ylabel="held-out log loss")
+    return figure
+
+
+def plot_memberships(post: Posterior, nodes: Iterable[Label] | None = None, *, level: float = 0.9) -> Figure:
+    """Bars of the memberships of some nodes, one a line, with the interval of the largest share.
+
+    `nodes` are labels; by default the nodes that surely belong to several communities, or, where there are
+    none, those with the most links.
+    """
+    found = Findings(post, level=level)
+    rows = _chosen(found, nodes)
+    colours = _colours(found)
+    figure = _figure(7.0, 0.9 + 0.3 * len(rows))
+    axes = figure.add_subplot()
+    for line, node in enumerate(rows):
+        _bar(axes, found, node, line, colours)
+    axes.set_yticks(range(len(rows)), [_plain(post.graph.labels[a]) for a in rows])
+    axes.set(xlim=(0.0, 1.0), ylim=(len(rows) - 0.4, -0.6))
+    _finish(axes, title="Memberships", xlabel=f"share of links (line: {level:.0%} interval of the largest)")
+    return figure
+
+
+def _bar(axes: Axes, found: Findings, node: int, line: int, colours: dict[int, str]) -> None:
+    """The memberships of a node side by side with their numbers, and the interval of the largest below."""
+    post, left = found.post, 0.0
+    entries = range(int(post.offsets[node]), int(post.offsets[node + 1]))
+    for j in entries:
+        number, share = int(post.community[j]), float(post.mean[j])
+        axes.barh(line, share, left=left, height=0.72, color=colours.get(number, REST))
+        if share >= 0.08:
+            axes.text(left + share / 2, line, str(number), ha="center", va="center", size=7, color="white")
+        left += share
+    if len(entries):
+        first = entries[0]
+        axes.hlines(line + 0.25, found.bounds[0][first], found.bounds[1][first], color=_INK, lw=1.2)
+
+
+def plot_network(post: Posterior, *, threshold: float = 0.1, seed: int = 0) -> Figure:
+    """The network with every node as a pie chart of its communities; beyond 5,000 nodes the communities."""
+    figure = _figure(9.0, 5.7)
+    from matplotlib.collections import LineCollection
+
+    from blockmix.report.pictures.drawing import draw
+    from blockmix.report.pictures.picture import HEIGHT, WIDTH, all_shares, fitted, name_places
+
+    found = Findings(post, threshold)
+    drawing, colours = draw(found, seed=seed)
+    x, y, radius = fitted(drawing)
+    axes = figure.add_subplot()
+    lines = np.column_stack([x, y])[drawing.links]
+    width = 0.5 + 2.0 * drawing.weight * (drawing.kind == "communities")
+    axes.add_collection(LineCollection(list(lines), linewidths=width, colors=_LINE, alpha=0.3))
+    axes.add_collection(_pies(x, y, radius, all_shares(found, drawing, colours)))
+    for text, middle, line in name_places(found, drawing, x, y, radius):
+        axes.text(middle, line, _plain(text), size=7, color=_INK, ha="center", va="center", zorder=3)
+    axes.set(aspect="equal", xlim=(0.0, WIDTH), ylim=(HEIGHT, 0.0))
+    axes.axis("off")
+    return figure
+
+
+def _pies(x: Any, y: Any, radius: Any, all_shares: list[list[tuple[str, float]]]) -> Any:
+    """Discs of wedges, from the top and clockwise where y points down."""
+    from matplotlib.collections import PatchCollection
+    from matplotlib.patches import Circle, Wedge
+
+    patches: list[Circle | Wedge] = []
+    faces: list[str] = []
+    for i, shares in enumerate(all_shares):
+        total, angle = sum(share for _, share in shares), -90.0
+        for colour, share in shares:
+            turn = 360.0 * share / total
+            whole = len(shares) == 1
+            patches.append(
+                Circle((x[i], y[i]), radius[i])
+                if whole
+                else Wedge((x[i], y[i]), radius[i], angle, angle + turn)
+            )
+            faces.append(colour)
+            angle += turn
+    return PatchCollection(patches, facecolors=faces, linewidths=0, zorder=2)
+
+
+def _figure(width: float, height: float) -> Figure:
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise InputError('plots need matplotlib: pip install "blockmix[plot]"') from error
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def _finish(axes: Axes, *, title: str, xlabel: str, ylabel: str = "") -> None:
+    """One look for all: no box, soft ticks."""
+    axes.set_title(title, loc="left", size=10, color=_INK)
+    axes.set_xlabel(xlabel, size=9, color=_SOFT)
+    axes.set_ylabel(ylabel, size=9, color=_SOFT)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.tick_params(labelsize=8, colors=_SOFT)
+
+
+def _chosen(found: Findings, nodes: Iterable[Label] | None) -> list[int]:
+    graph = found.post.graph
+    if nodes is not None:
+        wanted: list[int] = graph.labels.indices(list(nodes)).tolist()
+        if not wanted:
+            raise InputError("plot_memberships needs at least one node")
+        return wanted
+    bridges: list[int] = found.bridges[:_MOST_BARS].tolist()
+    return bridges or np.argsort(-graph.degrees, kind="stable")[:_MOST_BARS].tolist()
+
+
+def _colours(found: Findings) -> dict[int, str]:
+    from blockmix.report.pictures.colours import assign_colours
+
+    links, weight = found.community_links(min(len(found.numbers), 2_000))
+    chosen = assign_colours(links, weight, len(found.numbers))
+    return {int(k): PALETTE[c] for k, c in zip(found.numbers, chosen, strict=True)}
+
+
+def _plain(label: Label) -> str:
+    """A label for matplotlib, in which dollar signs would start mathematics."""
+    from blockmix.report.pictures.picture import shown_name
+
+    return shown_name(str(label)).replace("$", r"\$")

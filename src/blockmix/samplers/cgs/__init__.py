@@ -1,0 +1,1 @@
+"""`cgs`: collapsed Gibbs sampling."""

@@ -1,0 +1,1 @@
+"""What `sgmc` and `sgmc-m` share: the moves of single numbers, strengths, schedules."""

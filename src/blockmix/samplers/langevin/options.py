@@ -1,0 +1,95 @@
+"""The settings that `sgmc` and `sgmc-m` share, checked where they come in."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from blockmix.errors import InputError
+from blockmix.samplers.checks import check_choice, check_count, check_positive
+
+# The paper's schedule is eps_t = (1024 + t)^-0.5, for memberships and strengths alike.
+PAPER_DELAY, PAPER_STEP = 1024.0, 1024.0**-0.5
+
+
+@dataclass(frozen=True)
+class LangevinOptions:
+    """What can be set on `sgmc`, for either model, and on `sgmc-m`.
+
+    Where the paper has one letter for two things, there are two names here (E10): its m is N/`batch_non_links` (and
+    the `bulk` mini-batch of sgmc-m), its tau the `delay` (and the `threshold` of sgmc-m).
+
+    Arguments:
+        neighbors, non_neighbors: partners sampled for the update of a node, n_1 and n_0 of (L2).
+        batch_non_links: non-links in a mini-batch of pairs, n of (L1).
+        preconditioned: True samples the posterior (L5). False is the update as the paper prints it (L6): it is there
+            to reproduce the paper's figures, and its long-run memberships and strengths are not the posterior (E2).
+            Like the paper it does not learn the background: fix it, or it stands at a tenth of the density.
+        totals: "degree" gives the total of a node's phi the prior Gamma(K alpha + degree, 1), and that of a strength's
+            theta one that fits its number of pairs: the same posterior in larger steps (S1). "prior" is the paper's
+            Gamma(K alpha, 1). "auto" is "degree", but "prior" with `preconditioned=False`, which has no other.
+        schedule: "annealed", steps that fall as (delay + t)^-decay with the iteration t, or "constant" (L9).
+        step: the first step of the memberships; with totals="degree" that of a node with as many links as there are
+            communities, less for nodes with fewer (L10). Left out, 0.3, or the paper's 1024^-0.5 with totals="prior".
+        strength_step: the first step of the strengths. Left out, 0.2/K, or the paper's with totals="prior".
+        delay: iterations before an annealed step falls. Left out, those of 100 sweeps, or 1024 with totals="prior".
+        decay: how fast it falls, above 0 and at most 1.
+        strength_share: share of the strengths that a mini-batch updates, a random run of them.
+        start: "partition", or "random": memberships drawn from a flat Dirichlet, as in the paper's code.
+    """
+
+    neighbors: int = 10
+    non_neighbors: int = 10
+    batch_non_links: int = 32
+    preconditioned: bool = True
+    totals: str = "auto"
+    schedule: str = "annealed"
+    step: float | None = None
+    strength_step: float | None = None
+    delay: float | None = None
+    decay: float = 0.5
+    strength_share: float = 1.0
+    start: str = "partition"
+
+    def __post_init__(self) -> None:
+        for name in ("neighbors", "non_neighbors", "batch_non_links"):
+            check_count(name, getattr(self, name))
+        # An Euler step of more than 4 grows without bound, and one of more than 1 is far from the diffusion.
+        for name, most in (("step", 1.0), ("strength_step", 1.0), ("delay", math.inf)):
+            if getattr(self, name) is not None:
+                check_positive(name, getattr(self, name), most)
+        for name in ("decay", "strength_share"):
+            check_positive(name, getattr(self, name), 1.0)
+        for name, known in (
+            ("totals", ("auto", "degree", "prior")),
+            ("schedule", ("annealed", "constant")),
+            ("start", ("partition", "random")),
+        ):
+            check_choice(name, getattr(self, name), known)
+        if not isinstance(self.preconditioned, bool):
+            raise InputError(f"preconditioned must be True or False, not {self.preconditioned!r}")
+        if self.totals == "degree" and not self.preconditioned:
+            raise InputError('preconditioned=False is the printed update, which has totals="prior" only')
+
+    @property
+    def expand(self) -> bool:
+        """Whether totals are expanded (S1)."""
+        return self.preconditioned if self.totals == "auto" else self.totals == "degree"
+
+    def steps(self, communities: int) -> tuple[float, float]:
+        """The first steps of memberships and strengths.
+
+        >>> LangevinOptions(step=0.01).steps(50)
+        (0.01, 0.004)
+        """
+        step, strength_step = (0.3, 0.2 / communities) if self.expand else (PAPER_STEP, PAPER_STEP)
+        return (
+            step if self.step is None else float(self.step),
+            strength_step if self.strength_step is None else float(self.strength_step),
+        )
+
+    def delay_of(self, iterations: int) -> float:
+        """Iterations before the step falls, where a sweep has so many."""
+        if self.delay is not None:
+            return float(self.delay)
+        return 100.0 * iterations if self.expand else PAPER_DELAY

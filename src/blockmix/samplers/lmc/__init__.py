@@ -1,0 +1,1 @@
+"""`lmc`: Langevin dynamics with a Metropolis-Hastings test."""

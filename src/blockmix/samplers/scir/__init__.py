@@ -1,0 +1,1 @@
+"""`scir`, the default sampler."""

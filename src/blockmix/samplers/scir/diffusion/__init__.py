@@ -1,0 +1,1 @@
+"""The local move by the diffusion, (S1) to (P3)."""

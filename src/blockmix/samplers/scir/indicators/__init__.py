@@ -1,0 +1,1 @@
+"""The default local move: link indicators, (G1) to (G4)."""

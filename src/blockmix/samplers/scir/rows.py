@@ -1,0 +1,166 @@
+"""Rows of slots: reading a node's memberships into the local lists, writing them back, and the sums kept of them.
+
+The local lists in `Scratch` hold the communities that one update knows of: first those in the node's slots, then
+those its neighbours bring, then births.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from blockmix.numerics.compile import inlined_lean_kernel, lean_kernel
+from blockmix.samplers.scir.frame import EXPOSURE, LINKS_INSIDE, MEMBERS, MEMBERS_SQUARED, Scratch
+from blockmix.tables.layout import FIXED_POINT, Index, Network, Rows, Strengths
+
+
+@inlined_lean_kernel
+def add_local(k: Index, phi: float, pi: float, at: int, scratch: Scratch) -> None:
+    """Append community k to the local lists."""
+    scratch.place[k] = at
+    scratch.community[at] = k
+    scratch.phi[at] = phi
+    scratch.pi[at] = pi
+    scratch.gain[at] = 0.0
+    scratch.near[at] = 0.0
+    scratch.near_squared[at] = 0.0
+
+
+@inlined_lean_kernel
+def load_row(rows: Rows, a: int, scratch: Scratch) -> int:
+    """Copy the node's slots to the local lists; returns how many there are."""
+    slots = rows.words.shape[1] // 2
+    total = np.float64(rows.total[a])
+    count = 0
+    for j in range(slots):
+        k = rows.words[a, 2 * j]
+        if k < 0:
+            break
+        pi = np.float64(rows.weights[a, 2 * j + 1])
+        add_local(k, pi * total, pi, count, scratch)
+        count += 1
+    return count
+
+
+@inlined_lean_kernel
+def weight_in(b: int, k: Index, rows: Rows) -> float:
+    """pi_bk."""
+    for j in range(rows.words.shape[1] // 2):
+        if rows.words[b, 2 * j] == k:
+            return np.float64(rows.weights[b, 2 * j + 1])
+        if rows.words[b, 2 * j] < 0:
+            break
+    return 0.0
+
+
+@inlined_lean_kernel
+def leave_out_hidden(a: int, network: Network, rows: Rows, scratch: Scratch) -> None:
+    """Held-out partners are no non-neighbours either: count them with the neighbours that (S3) leaves out."""
+    slots = rows.words.shape[1] // 2
+    for i in range(network.hidden_offsets[a], network.hidden_offsets[a + 1]):
+        b = network.hidden_neighbors[i]
+        for j in range(slots):
+            k = rows.words[b, 2 * j]
+            if k < 0:
+                break
+            at = scratch.place[k]
+            if at >= 0:
+                pi_b = np.float64(rows.weights[b, 2 * j + 1])
+                scratch.near[at] += pi_b
+                scratch.near_squared[at] += pi_b * pi_b
+
+
+@inlined_lean_kernel
+def keep_largest(count: int, slots: int, smallest: float, scratch: Scratch) -> tuple[int, float]:
+    """(P3) Move what is kept to the front of the local lists; returns how many and the phi dropped.
+
+    Everything below the smallest phi goes, then the smallest of more than L. The largest stays; they end in
+    decreasing order.
+    """
+    phis, communities = scratch.phi, scratch.community
+    best = 0
+    for at in range(count):
+        scratch.place[communities[at]] = -1
+        if phis[at] > phis[best]:
+            best = at
+    phis[0], phis[best] = phis[best], phis[0]
+    communities[0], communities[best] = communities[best], communities[0]
+    dropped = 0.0
+    kept = 1
+    for at in range(1, count):
+        phi = phis[at]
+        if phi < smallest:
+            dropped += phi
+            continue
+        to = kept
+        if kept == slots:
+            to = 0
+            for other in range(1, slots):
+                if phis[other] < phis[to]:
+                    to = other
+            if phi <= phis[to]:
+                dropped += phi
+                continue
+            dropped += phis[to]
+        else:
+            kept += 1
+        phis[to], communities[to] = phi, communities[at]
+    # Where everything fell below the smallest phi, as it can for a node without links, the largest stays.
+    phis[0] = max(phis[0], smallest)
+    sort_largest_first(kept, phis, communities)
+    return kept, dropped
+
+
+@inlined_lean_kernel
+def sort_largest_first(count: int, phis: np.ndarray, communities: np.ndarray) -> None:
+    """By insertion: there are few."""
+    for at in range(2, count):
+        phi, k = phis[at], communities[at]
+        to = at
+        while phis[to - 1] < phi:
+            phis[to], communities[to] = phis[to - 1], communities[to - 1]
+            to -= 1
+        phis[to], communities[to] = phi, k
+
+
+@inlined_lean_kernel
+def gather_statistics(own: int, strengths: Strengths, scratch: Scratch, statistics: np.ndarray) -> float:
+    """(S6) Add this node's half of the pairs inside each of its communities; returns that of the links."""
+    inside = 0.0
+    for at in range(own):
+        k = scratch.community[at]
+        pi = scratch.pi[at]
+        links = 0.5 * pi * strengths.value[k] * scratch.gain[at]
+        inside += links
+        statistics[k, LINKS_INSIDE] += np.int64(links * FIXED_POINT)
+        statistics[k, EXPOSURE] += np.int64(0.5 * pi * scratch.exposure[at] * FIXED_POINT)
+        statistics[k, MEMBERS] -= np.int64(pi * FIXED_POINT)
+        statistics[k, MEMBERS_SQUARED] -= np.int64(pi * pi * FIXED_POINT)
+    return inside
+
+
+@inlined_lean_kernel
+def write_row(kept: int, at: int, fresh: Rows, scratch: Scratch, statistics: np.ndarray) -> None:
+    """Store the new memberships and add them to the sums over nodes."""
+    total = 0.0
+    for j in range(kept):
+        total += scratch.phi[j]
+    fresh.total[at] = total
+    for j in range(kept):
+        pi = np.float32(scratch.phi[j] / total)
+        k = scratch.community[j]
+        fresh.words[at, 2 * j] = k
+        fresh.weights[at, 2 * j + 1] = pi
+        statistics[k, MEMBERS] += np.int64(np.float64(pi) * FIXED_POINT)
+        statistics[k, MEMBERS_SQUARED] += np.int64(np.float64(pi) * np.float64(pi) * FIXED_POINT)
+    if kept < fresh.words.shape[1] // 2:
+        fresh.words[at, 2 * kept] = -1
+
+
+@lean_kernel
+def commit_range(begin: int, end: int, first: int, stride: int, rows: Rows, fresh: Rows) -> None:
+    """Copy a batch's new rows into the table, once every worker has finished reading the old ones."""
+    for i in range(begin, end):
+        a = first + i * stride
+        rows.total[a] = fresh.total[i]
+        for j in range(rows.words.shape[1]):
+            rows.words[a, j] = fresh.words[i, j]

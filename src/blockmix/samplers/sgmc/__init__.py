@@ -1,0 +1,1 @@
+"""`sgmc`: stochastic gradient Langevin dynamics, of both models."""

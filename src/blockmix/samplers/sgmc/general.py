@@ -1,0 +1,66 @@
+"""`sgmc` for the general model: a full symmetric K x K matrix of strengths, (B1) to (B3) of docs/method.md.
+
+Everything but the strengths is that of the assortative model. A mini-batch costs O(n K + K^2) a node, so that K up
+to a few hundred is practical.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blockmix.graph.split import HeldOut
+from blockmix.model import Model
+from blockmix.numerics.workers import Workers
+from blockmix.samplers.langevin.dynamics import Links
+from blockmix.samplers.langevin.strengths import theta_at
+from blockmix.samplers.sgmc.options import SgmcOptions
+from blockmix.samplers.sgmc.sampler import Sgmc, SgmcState
+from blockmix.samplers.starts.profiles import find_profiles
+
+
+class BlockSgmc(Sgmc):
+    """The sampler of the general model bound to a network: any pattern of links between groups can be found.
+
+    There is no background. What a sweep says of it is the smallest strength instead. With start="partition" nodes
+    that link to the same others begin together, whether or not they are linked among themselves.
+    """
+
+    def __init__(self, data: HeldOut, model: Model, options: SgmcOptions, workers: Workers) -> None:
+        super().__init__(data, model, options, workers)
+        self.how = self.how._replace(learn_background=False)
+
+    def _parts(self, rng: np.random.Generator) -> NDArray[np.int64]:
+        return find_profiles(self.graph, self.communities, rng)
+
+    def _links_of(self, parts: NDArray[np.int64]) -> Links:
+        """Strengths at the density of links between each two parts."""
+        k = self.communities
+        ends = parts[self.graph.edges()]
+        links = np.zeros((k, k))
+        np.add.at(links, (ends[:, 0], ends[:, 1]), 1.0)
+        links = links + links.T - np.diag(np.diag(links))
+        sizes = np.bincount(parts, minlength=k).astype(np.float64)
+        pairs = np.outer(sizes, sizes) - np.diag(sizes * (sizes + 1) / 2)
+        return self.links_at((links + 1.0) / (np.maximum(pairs, links) + 2.0), pairs)
+
+    def _random_links(self, rng: np.random.Generator) -> Links:
+        """Strengths of the size of the density, each its own multiple: they break the symmetry."""
+        k = self.communities
+        density = max(self.graph.density, 1.0 / max(self.graph.n_pairs, 1))
+        value = np.minimum(density * rng.exponential(size=(k, k)), 0.9)
+        pairs = np.full((k, k), 2.0 * self.graph.n_pairs / k**2)
+        return self.links_at(np.triu(value) + np.triu(value, 1).T, pairs)
+
+    def links_at(self, value: NDArray[np.float64], pairs: NDArray[np.float64]) -> Links:
+        """A symmetric matrix of strengths; `pairs` is what the expansions M begin at (S1)."""
+        prior = np.tile(np.array(self.model.eta[::-1], dtype=np.float64), (value.size, 1))
+        expansion = pairs.ravel() * self.how.expand
+        return theta_at(value.ravel(), expansion, prior, np.zeros(1), np.array(value, dtype=np.float64))
+
+    def strengths(self, state: SgmcState) -> NDArray[np.float64]:
+        """The K x K matrix of strengths."""
+        return state.links.blocks
+
+    def _background(self, state: SgmcState) -> float:
+        return float(state.links.blocks.min())

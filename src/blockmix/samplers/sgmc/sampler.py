@@ -1,0 +1,235 @@
+"""`sgmc`: stochastic gradient Langevin dynamics on stratified mini-batches, (L1) to (L10) of docs/method.md.
+
+The paper's sampler with its preconditioner put back (E2) and exact scales (E3), (E4). An iteration draws a node and
+a coin, updates the memberships of every node in that mini-batch from a sample of partners, and then the strengths
+from the mini-batch's pairs. It costs O(n K), whatever the size of the network; a sweep is as many iterations as
+update about as many nodes as there are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blockmix.graph.split import HeldOut
+from blockmix.model import Model
+from blockmix.numerics.workers import WORTH_A_THREAD, Workers
+from blockmix.samplers.contract import Arrays, ChainKey, Info
+from blockmix.samplers.data import small_network
+from blockmix.samplers.langevin.dynamics import (
+    LEAST_STRENGTH,
+    Dense,
+    Dynamics,
+    Links,
+    Schedule,
+    new_work,
+    step_size,
+)
+from blockmix.samplers.langevin.strengths import (
+    BACKGROUND_HELD_DOWN,
+    BACKGROUND_SHARE,
+    hold_background_down,
+    links_at,
+    schedule_of,
+)
+from blockmix.samplers.minibatch import MiniBatches, iteration_key
+from blockmix.samplers.sgmc.iterations import (
+    PIECE,
+    add_dense_probabilities,
+    iterate,
+    put_in_place,
+    update_nodes,
+    update_strengths,
+)
+from blockmix.samplers.sgmc.options import SgmcOptions
+from blockmix.samplers.starts.memberships import HOME_SHARE, random_parts, start_strengths
+from blockmix.samplers.starts.partition import find_parts
+from blockmix.tables.layout import Key, Rows, empty_rows
+from blockmix.tables.minibatch import draw_pairs
+
+
+@dataclass
+class SgmcState:
+    """Everything a chain is: memberships, strengths, iterations and sweeps done; `shown` is a copy for readers."""
+
+    dense: Dense
+    links: Links
+    iteration: int = 0
+    sweep: int = 0
+    shown: tuple[int, Rows] | None = None
+
+
+class Sgmc:
+    """The sampler bound to a network, a model and a pool of workers: `init` a chain, then `step` it.
+
+    A sweep measures `step`, the step of the memberships at its end. The background, which the paper fixes, is
+    learned like a strength where the model leaves it open (L8). The printed form does not learn it: it keeps it at
+    the number given, or at a tenth of the density.
+    """
+
+    name, samples = "sgmc", True
+    Options = SgmcOptions
+
+    def __init__(self, data: HeldOut, model: Model, options: SgmcOptions, workers: Workers) -> None:
+        self.graph, self.model, self.options, self.workers = data.training, model, options, workers
+        self.nodes, self.communities = self.graph.n_nodes, model.communities
+        self.slots = k = self.communities
+        self.batches = MiniBatches(data, options.batch_non_links)
+        self.how = Dynamics(
+            options.neighbors, options.non_neighbors, model.concentration, model.unlinked_concentration,
+            options.preconditioned, options.expand, max(1, round(options.strength_share * k)),
+            model.background is None and options.preconditioned,
+        )  # fmt: skip
+        piece = min(PIECE, self.batches.room + 1)
+        self.fresh = Dense(np.zeros((piece, k), dtype=np.float32), np.zeros(piece))
+        self.batch = np.zeros(self.batches.room + 1, dtype=np.int64)
+        most = max(options.neighbors, options.non_neighbors)
+        self.work = [new_work(k, min(most, self.nodes)) for _ in range(workers.threads)]
+        self.most_background = max(BACKGROUND_SHARE * self.graph.density, LEAST_STRENGTH)
+        # A mini-batch that is worth a second thread leaves the compiled loop.
+        self.large = 2 * WORTH_A_THREAD if workers.threads > 1 else self.nodes + 1
+
+    def compile(self) -> None:
+        """Compile the kernels, or load them from the cache, by a sweep on a network of six nodes."""
+        tiny = small_network()
+        with Workers(1) as one:
+            sampler = type(self)(tiny, Model(2, kind=self.model.kind), SgmcOptions(start="random"), one)
+            state = sampler.init((0, 0))
+            sampler.step(state, (0, 0), True)
+            sampler.large = 1
+            sampler.step(state, (0, 0), False)
+            sampler.predict(state, tiny.pairs, 0.0, 1.0, np.zeros(tiny.n_pairs))
+
+    def init(self, key: ChainKey) -> SgmcState:
+        """A chain at its starting state."""
+        rng = np.random.default_rng([int(key[0]), int(key[1])])
+        if self.options.start == "random":
+            pi = rng.exponential(size=(self.nodes, self.communities))
+            return self.start_at(pi / pi.sum(axis=1, keepdims=True), self._random_links(rng))
+        parts = self._parts(rng)
+        pi = np.full((self.nodes, self.communities), (1.0 - HOME_SHARE) / self.communities)
+        pi[np.arange(self.nodes), parts] += HOME_SHARE
+        return self.start_at(pi, self._links_of(parts))
+
+    def start_at(self, memberships: NDArray[np.float64], links: Links) -> SgmcState:
+        """A chain that begins at the given memberships (nodes x communities) and strengths."""
+        degrees = self.graph.degrees
+        totals = self.communities * self.model.concentrations(degrees) + self.how.expand * degrees
+        phi = (memberships * totals[:, None]).astype(np.float32)
+        return SgmcState(Dense(phi, phi.sum(axis=1, dtype=np.float64)), links)
+
+    def _parts(self, rng: np.random.Generator) -> NDArray[np.int64]:
+        return find_parts(self.graph, self.communities, rng)
+
+    def _links_of(self, parts: NDArray[np.int64]) -> Links:
+        """Strengths at the density inside the parts, the background at most where it is held down to."""
+        start = start_strengths(self.graph, parts, self.model)
+        if self.model.background is None:
+            start.value[-1] = min(start.value[-1], self.most_background)
+        return self.links_at(start.value, start.total)
+
+    def _random_links(self, rng: np.random.Generator) -> Links:
+        """Every strength somewhere between weak and strong, which breaks the symmetry."""
+        links = self._links_of(random_parts(self.graph, self.communities, rng))
+        value = np.append(rng.uniform(0.1, 0.9, self.communities), links.value[-1])
+        return self.links_at(value, links.expansion)
+
+    def links_at(self, value: NDArray[np.float64], pairs: NDArray[np.float64]) -> Links:
+        """Strengths and background at these values; `pairs` is what the expansions M begin at (S1)."""
+        return links_at(self.model, value, pairs * self.how.expand)
+
+    def step(self, state: SgmcState, key: ChainKey, warm_up: bool) -> Info:
+        """One sweep: iterations in compiled code, and those with a large mini-batch over all workers."""
+        schedule = self._schedule(warm_up)
+        last, updates = state.iteration + self.batches.per_sweep, 0
+        while state.iteration < last:
+            state.iteration, done = iterate(
+                state.iteration, last, self.large, self.batches.non_links, self.batches.network, self.batch,
+                state.dense, self.fresh, state.links, self.how, schedule, iteration_key(key, 0), self.work[0],
+            )  # fmt: skip
+            updates += done
+            if state.iteration < last:
+                updates += self._iterate_large(state, iteration_key(key, state.iteration), schedule)
+                state.iteration += 1
+        if warm_up and self.how.learn_background and state.sweep < BACKGROUND_HELD_DOWN:
+            hold_background_down(state.links, self.most_background)
+        state.sweep += 1
+        eps = step_size(float(last), schedule.step, schedule.delay, schedule.decay)
+        return Info(self._background(state), int(updates), self.batches.per_sweep, {"step": eps})
+
+    def _schedule(self, warm_up: bool) -> Schedule:
+        return schedule_of(self.options, self.communities, self.batches.per_sweep, warm_up)
+
+    def _iterate_large(self, state: SgmcState, key: Key, schedule: Schedule) -> int:
+        """One iteration with its nodes shared out over the workers; the bits are those of `iterate`."""
+        network, nodes, t = self.batches.network, self.batch, float(state.iteration)
+        a, y, count, scale = draw_pairs(network, self.batches.non_links, key, nodes[1:])
+        nodes[0] = a
+        eps = step_size(t, schedule.step, schedule.delay, schedule.decay)
+        for begin in range(0, count + 1, PIECE):
+            piece = nodes[begin : min(begin + PIECE, count + 1)]
+
+            def update(worker: int, low: int, high: int, piece: NDArray[np.int64] = piece) -> None:
+                update_nodes(
+                    low, high, piece, eps, network, state.dense, self.fresh, state.links, self.how, key,
+                    self.work[worker],
+                )  # fmt: skip
+
+            self.workers.share(len(piece), update)
+            put_in_place(piece, self.fresh, state.dense)
+        eps = step_size(t, schedule.strength_step, schedule.delay, schedule.decay)
+        update_strengths(
+            a, y, nodes[1:], count, scale, eps, schedule.adapt, self.how, key, state.dense, state.links,
+            self.work[0],
+        )  # fmt: skip
+        return int(count) + 1
+
+    def _background(self, state: SgmcState) -> float:
+        return float(state.links.value[-1])
+
+    def sweeps_done(self, state: SgmcState) -> int:
+        """Sweeps made so far."""
+        return state.sweep
+
+    def memberships(self, state: SgmcState) -> Rows:
+        """Rows with a slot for every community, in order; made once a sweep."""
+        if state.shown is None:
+            rows = empty_rows(self.nodes, self.slots)
+            rows.words[:, ::2] = np.arange(self.slots)
+            state.shown = (-1, rows)
+        sweep, rows = state.shown
+        if sweep != state.sweep:
+            np.divide(state.dense.phi, state.dense.total[:, None], out=rows.weights[:, 1::2])
+            rows.total[:] = state.dense.total
+            state.shown = (state.sweep, rows)
+        return rows
+
+    def strengths(self, state: SgmcState) -> NDArray[np.float64]:
+        """Strengths of the communities, the background last."""
+        return state.links.value
+
+    def predict(
+        self, state: SgmcState, pairs: NDArray[np.int64], keep: float, share: float, out: NDArray[np.float64]
+    ) -> None:
+        """out = keep * out + share * (M1) of every pair, or (M9) in the general model."""
+
+        def predict(worker: int, begin: int, end: int) -> None:
+            add_dense_probabilities(
+                begin, end, pairs, state.dense, state.links, keep, share, self.work[worker], out
+            )
+
+        self.workers.share(len(pairs), predict)
+
+    def arrays(self, state: SgmcState) -> dict[str, NDArray[Any]]:
+        """Everything the state is, for a checkpoint."""
+        counts = np.array([state.iteration, state.sweep], dtype=np.int64)
+        return {**state.dense._asdict(), **state.links._asdict(), "counts": counts}
+
+    def restore(self, arrays: Arrays) -> SgmcState:
+        """The state that `arrays` was made from."""
+        dense = Dense(*(np.array(arrays[name]) for name in Dense._fields))
+        links = Links(*(np.array(arrays[name]) for name in Links._fields))
+        return SgmcState(dense, links, int(arrays["counts"][0]), int(arrays["counts"][1]))

@@ -1,0 +1,1 @@
+"""`sgmc-m`: the same with active, candidate and bulk communities."""

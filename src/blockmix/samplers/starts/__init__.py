@@ -1,0 +1,1 @@
+"""Where chains begin: partitions, memberships and strengths, and what the user gives."""

@@ -1,0 +1,63 @@
+"""Where chains begin: a hard partition of the nodes turned into memberships and strengths."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blockmix.graph.graph import Graph
+from blockmix.model import Model
+from blockmix.tables.layout import Rows, Strengths, empty_rows
+
+# Share of a node's membership that begins in its part; the rest is somewhere at random, to move from there.
+HOME_SHARE = 0.8
+
+
+def random_parts(graph: Graph, communities: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Every node in a part drawn uniformly."""
+    return rng.integers(0, communities, graph.n_nodes)
+
+
+def start_rows(
+    graph: Graph, parts: NDArray[np.int64], model: Model, slots: int, rng: np.random.Generator
+) -> Rows:
+    """Memberships that begin mostly in the node's part and a little in another community."""
+    rows = empty_rows(graph.n_nodes, slots)
+    k = model.communities
+    rows.words[:, 0] = parts
+    rows.weights[:, 1] = HOME_SHARE if k > 1 and slots > 1 else 1.0
+    if k > 1 and slots > 1:
+        rows.words[:, 2] = (parts + 1 + rng.integers(0, k - 1, graph.n_nodes)) % k
+        rows.weights[:, 3] = 1.0 - HOME_SHARE
+    rows.total[:] = graph.degrees + k * model.concentrations(graph.degrees)
+    return rows
+
+
+def dense_rows(rows: Rows, communities: int) -> Rows:
+    """The same memberships with a slot for every community, in order: the rows of the dense form."""
+    dense = empty_rows(len(rows.total), communities)
+    dense.words[:, ::2] = np.arange(communities)
+    dense.weights[:, 1::2] = 0.0
+    ids = rows.words[:, ::2]
+    nodes, slots = np.nonzero(np.cumprod(ids >= 0, axis=1))
+    dense.weights[nodes, 2 * ids[nodes, slots] + 1] = rows.weights[nodes, 2 * slots + 1]
+    dense.total[:] = rows.total
+    return dense
+
+
+def start_strengths(graph: Graph, parts: NDArray[np.int64], model: Model) -> Strengths:
+    """Strengths at the density of links inside each part, the background at that between parts."""
+    k = model.communities
+    ends = graph.edges()
+    inside = parts[ends[:, 0]] == parts[ends[:, 1]]
+    links = np.bincount(parts[ends[inside, 0]], minlength=k).astype(np.float64)
+    sizes = np.bincount(parts, minlength=k).astype(np.float64)
+    pairs = sizes * (sizes - 1) / 2
+    between = max(graph.n_pairs - pairs.sum(), 1.0)
+    value = np.empty(k + 1)
+    value[:k] = (links + 1.0) / (np.maximum(pairs, links) + 2.0)
+    value[k] = (float((~inside).sum()) + 1.0) / (between + 2.0)
+    if model.background is not None:
+        value[k] = model.background
+    total = np.append(pairs, between) + 2.0
+    return Strengths(value, total, total.copy())

@@ -1,0 +1,1 @@
+"""`svi`: stochastic variational inference."""

@@ -1,0 +1,155 @@
+"""Stratified mini-batches: pairs of one node for the strengths, and a sample of partners for every membership.
+
+A mini-batch of pairs is a node a drawn uniformly and a fair coin: all training links of a, or n of its training
+non-links, drawn without replacement. Every pair has two ends and is reached from either of them, so with
+
+    (L1)  h = N |P| / n,   P the links (or non-links) of a and n how many of them are in the mini-batch,
+
+h times a sum over the mini-batch is an unbiased estimate of the sum over all training pairs. For links n = |P| and
+h = N; for non-links the mean of |P| over the nodes is 2 M0/N, which makes h the 2 M0/n of (E3). A node with fewer
+than n non-links gives all it has; a node without links (or non-links) gives an empty mini-batch, whose sum is 0.
+
+The partners of a node are n_1 of its neighbours and n_0 of its non-neighbours, drawn without replacement, with
+
+    (L2)  c_1 = |N(a)| / n_1,   c_0 = (N - 1 - |N(a)| - |H(a)|) / n_0,   H(a) the nodes a is held out with,
+
+and all of them, with weight 1, where there are no more than that (E4). Held-out pairs enter neither (E5).
+
+Random numbers are keyed by chain, iteration and node (`key.sweep` counts iterations here). Non-neighbours are
+never listed: the one of a given rank is found by bisection, so that nothing is rejected on a nearly complete network.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blockmix.numerics.compile import kernel
+from blockmix.numerics.philox import Word, philox4x32, stream_word
+from blockmix.numerics.purposes import DRAW_BATCH, DRAW_BATCH_NON_LINKS, DRAW_PARTNERS
+from blockmix.numerics.variates import uniform53
+from blockmix.tables.layout import Key, Network
+
+_TOP_BIT = np.uint32(31)
+
+Nodes = NDArray[np.int64]
+
+
+@kernel
+def count_up_to(entries: np.ndarray, begin: int, end: int, value: int) -> int:
+    """How many of the increasing entries[begin:end] are at most `value`."""
+    low, high = begin, end
+    while low < high:
+        middle = (low + high) // 2
+        if entries[middle] <= value:
+            low = middle + 1
+        else:
+            high = middle
+    return low - begin
+
+
+@kernel
+def non_neighbors(a: int, network: Network) -> int:
+    """(L2) How many nodes are seen not to be linked to a: not a itself, no neighbour, none held out with it."""
+    degree = network.offsets[a + 1] - network.offsets[a]
+    hidden = network.hidden_offsets[a + 1] - network.hidden_offsets[a]
+    return int(len(network.offsets) - 2 - degree - hidden)
+
+
+@kernel
+def nth_non_neighbor(rank: int, a: int, network: Network) -> int:
+    """The non-neighbour of a with this rank, 0 for the smallest, by bisection.
+
+    It is the first node that has rank + 1 non-neighbours up to it, and stands behind at most all excluded nodes.
+    """
+    begin, end = network.offsets[a], network.offsets[a + 1]
+    hidden_begin, hidden_end = network.hidden_offsets[a], network.hidden_offsets[a + 1]
+    low, high = rank, rank + 1 + end - begin + hidden_end - hidden_begin
+    while low < high:
+        middle = (low + high) // 2
+        excluded = np.int64(a <= middle) + count_up_to(network.neighbors, begin, end, middle)
+        excluded += count_up_to(network.hidden_neighbors, hidden_begin, hidden_end, middle)
+        if middle - excluded < rank:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@kernel
+def sample_ranks(count: int, population: int, purpose: Word, a: int, key: Key, out: np.ndarray) -> None:
+    """A uniform subset of 0..population-1 with `count` members into out[:count], by Floyd's algorithm.
+
+    One draw a member and no list of the population: the j-th draw is uniform on 0..j, and where it is in the
+    subset already j itself is taken, which cannot be.
+    """
+    word = stream_word(purpose, 0)
+    spare = 0.0
+    for i in range(count):
+        if i % 2 == 0:
+            w0, w1, w2, w3 = philox4x32(np.uint32(a), key.sweep, word, np.uint32(i // 2), key.low, key.high)
+            u, spare = uniform53(w0, w1), uniform53(w2, w3)
+        else:
+            u = spare
+        last = population - count + i
+        rank = int(u * (last + 1))
+        for j in range(i):
+            if out[j] == rank:
+                rank = last
+                break
+        out[i] = rank
+
+
+@kernel
+def sample_neighbors(a: int, most: int, network: Network, key: Key, out: np.ndarray) -> tuple[int, float]:
+    """At most `most` neighbours of a into `out`; returns how many, and the weight c_1 of each (L2)."""
+    begin = network.offsets[a]
+    degree = network.offsets[a + 1] - begin
+    if degree <= most:
+        for i in range(degree):
+            out[i] = network.neighbors[begin + i]
+        return degree, 1.0
+    sample_ranks(most, degree, DRAW_PARTNERS, a, key, out)
+    for i in range(most):
+        out[i] = network.neighbors[begin + out[i]]
+    return most, degree / most
+
+
+@kernel
+def sample_non_neighbors(
+    a: int, most: int, purpose: Word, network: Network, key: Key, out: np.ndarray
+) -> tuple[int, float]:
+    """At most `most` non-neighbours of a into `out`; returns how many, and the weight c_0 of each (L2).
+
+    `purpose` keeps the draws for a mini-batch of pairs (DRAW_BATCH_NON_LINKS) apart from those for the update of
+    a's own memberships (DRAW_NON_PARTNERS).
+    """
+    population = non_neighbors(a, network)
+    if population <= most:
+        for rank in range(population):
+            out[rank] = nth_non_neighbor(rank, a, network)
+        return max(population, 0), 1.0
+    sample_ranks(most, population, purpose, a, key, out)
+    for i in range(most):
+        out[i] = nth_non_neighbor(out[i], a, network)
+    return most, population / most
+
+
+@kernel
+def draw_pairs(network: Network, non_links: int, key: Key, out: np.ndarray) -> tuple[int, int, int, float]:
+    """(L1) A stratified mini-batch of pairs: node a, y, the number of pairs and their scale h.
+
+    The pairs are (a, out[i]), all links (y = 1) or all non-links (y = 0). `out` has room for the largest degree and
+    for `non_links` nodes.
+    """
+    nodes = len(network.offsets) - 1
+    w0, w1, w2, _ = philox4x32(
+        np.uint32(0), key.sweep, stream_word(DRAW_BATCH, 0), np.uint32(0), key.low, key.high
+    )
+    a = int(uniform53(w0, w1) * nodes)
+    if np.uint32(w2) >> _TOP_BIT:
+        degree = network.offsets[a + 1] - network.offsets[a]
+        count, weight = sample_neighbors(a, degree, network, key, out)
+        return a, 1, count, nodes * weight
+    count, weight = sample_non_neighbors(a, non_links, DRAW_BATCH_NON_LINKS, network, key, out)
+    return a, 0, count, nodes * weight

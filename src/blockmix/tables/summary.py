@@ -1,0 +1,112 @@
+"""What one chain leaves behind: running summaries, draws, traces."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blockmix.numerics.workers import Workers
+from blockmix.tables.layout import Rows
+from blockmix.tables.running import Running, add_sample, new_running
+from blockmix.tables.samples import DrawStore
+
+# Communities a node's running table has room for beyond the slots of one sample.
+SPARE_ENTRIES = 8
+
+
+class Moments(NamedTuple):
+    """Means and variances that an approximation knows of itself; `variance` stands slot for slot as in `rows`."""
+
+    rows: Rows
+    variance: NDArray[np.float32]
+    strength_mean: NDArray[np.float64]
+    strength_variance: NDArray[np.float64]
+
+
+@dataclass
+class ChainSummary:
+    """Running means and variances of memberships and strengths, and the draws kept, of one chain."""
+
+    running: Running
+    strength_mean: NDArray[np.float64]
+    strength_deviation: NDArray[np.float64]
+    draws: DrawStore = field(default_factory=DrawStore)
+    samples: int = 0
+
+    @classmethod
+    def empty(
+        cls, nodes: int, communities: int, slots: int, strengths: tuple[int, ...] | None = None
+    ) -> ChainSummary:
+        """A summary of no samples yet; `strengths` is their shape, one for each community and the background."""
+        entries = min(slots + SPARE_ENTRIES, communities)
+        shape = (communities + 1,) if strengths is None else strengths
+        return cls(new_running(nodes, entries), np.zeros(shape), np.zeros(shape))
+
+    def add(self, sweep: int, rows: Rows, strengths: NDArray[np.float64], workers: Workers) -> None:
+        """Take in the state of the chain after a sweep as one more sample."""
+        self.draws.offer(self.samples, sweep, rows, strengths)
+        self.samples += 1
+        samples = float(self.samples)
+
+        def update(_: int, begin: int, end: int) -> None:
+            add_sample(begin, end, samples, rows, self.running)
+
+        workers.share(len(rows.total), update)
+        change = strengths - self.strength_mean
+        self.strength_mean += change / samples
+        self.strength_deviation += change * (strengths - self.strength_mean)
+
+    def replace(
+        self, sweep: int, moments: Moments, draw: tuple[Rows, NDArray[np.float64]], taken: int
+    ) -> None:
+        """Let the moments of an approximation stand for all samples, and keep a draw from it, number `taken`."""
+        self.draws.offer(taken, sweep, *draw)
+        rows = moments.rows
+        entries = rows.words[:, ::2]
+        used = np.cumprod(entries >= 0, axis=1).astype(bool)
+        width = entries.shape[1]
+        self.running.community[:, :width] = np.where(used, entries, -1)
+        self.running.mean[:, :width] = np.where(used, rows.weights[:, 1::2], 0.0)
+        self.running.deviation[:, :width] = np.where(used, moments.variance, 0.0)
+        self.strength_mean[...] = moments.strength_mean
+        self.strength_deviation[...] = moments.strength_variance
+        self.samples = 1
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Everything the summary is, for a checkpoint."""
+        found: dict[str, NDArray[Any]] = {
+            f"running_{name}": table for name, table in self.running._asdict().items()
+        }
+        found |= {f"draws_{name}": array for name, array in self.draws.arrays().items()}
+        return found | {
+            "strength_mean": self.strength_mean,
+            "strength_deviation": self.strength_deviation,
+            "samples": np.array([self.samples], dtype=np.int64),
+        }
+
+    @classmethod
+    def restore(cls, arrays: Mapping[str, NDArray[Any]]) -> ChainSummary:
+        """The summary that `arrays` was made from."""
+        return cls(
+            Running(*(arrays[f"running_{name}"] for name in Running._fields)),
+            arrays["strength_mean"],
+            arrays["strength_deviation"],
+            DrawStore.restore(
+                {name.removeprefix("draws_"): a for name, a in arrays.items() if name.startswith("draws_")}
+            ),
+            int(arrays["samples"][0]),
+        )
+
+    @property
+    def strength_sd(self) -> NDArray[np.float64]:
+        """Posterior standard deviation of every strength, and last of the background."""
+        return np.sqrt(np.maximum(self.strength_deviation, 0.0) / max(self.samples, 1))
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held by the summaries and draws."""
+        return sum(a.nbytes for a in self.running) + sum(d.nbytes for d in self.draws.draws)

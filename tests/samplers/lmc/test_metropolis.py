@@ -1,0 +1,240 @@
+"""The Langevin kernels compute the reference's targets, drifts, densities and ratios on random states."""
+
+import math
+
+import numpy as np
+import pytest
+
+from blockmix.model.reference import pair_likelihood, shared_posterior
+from blockmix.samplers.lmc import proposal as langevin
+from blockmix.samplers.lmc import reference as lmc
+from blockmix.samplers.lmc.proposal import LEAST_LOG_STEP, MOST_LOG_STEP
+from blockmix.samplers.lmc.rows import (
+    STANDING,
+    Tuning,
+    evaluate_row,
+    log_refresh_ratio,
+    move_row,
+    new_row_scratch,
+    update_rows,
+)
+from blockmix.samplers.lmc.strengths import (
+    evaluate_strength,
+    expected_pairs,
+    fill_exposure,
+    move_strength,
+    propose_theta,
+    signed_likelihoods,
+    theta_drift,
+    update_all_strengths,
+)
+from blockmix.tables.layout import Key, Prior, Strengths
+from blockmix.tables.observed import mark_row
+
+KEY = Key(np.uint32(3), np.uint32(4), np.uint32(5))
+EXPANSION, STEP, ETA = 4.0, 0.3, (1.5, 2.0)
+ROUNDING = 1e-9
+SEEDS = range(4)
+
+
+def build(kernel_case, seed):
+    """A network with held-out pairs, dense memberships with some tiny components, and scratch full of NaN."""
+    case = kernel_case(seed)
+    rng = np.random.default_rng(seed)
+    nodes, communities = case.pi.shape
+    phi = rng.gamma(0.4, size=(nodes, communities)) * 2 + 2 * STANDING
+    scratch = new_row_scratch(nodes, communities)
+    for name, array in scratch._asdict().items():
+        array[...] = 77 if name == "row" else np.nan
+    return case, phi, lmc.shares(phi), scratch
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_target_and_drift_of_a_row_are_those_of_the_reference(kernel_case, seed):
+    case, phi, pi, scratch = build(kernel_case, seed)
+    for a in range(len(phi)):
+        mark_row(a, case.network, scratch.row)
+        drift = np.zeros(phi.shape[1])
+        value = case.strengths.value
+        found = evaluate_row(phi[a], pi, value, case.g.alpha, EXPANSION, 0.0, scratch, scratch.signed, drift)
+        rest = (case.adjacency, case.observed, case.g, EXPANSION)
+        assert found == pytest.approx(lmc.row_log_target(a, phi, *rest), abs=ROUNDING)
+        np.testing.assert_allclose(drift, lmc.row_drift(a, phi, *rest), atol=ROUNDING)
+
+
+@pytest.mark.parametrize("shape", [0.0, 1.5])
+@pytest.mark.parametrize("damping", [0.0, 1.0])
+def test_the_density_of_a_proposal_is_that_of_the_reference(damping, shape):
+    rng = np.random.default_rng(1)
+    for x, to, drift in zip(*rng.gamma(0.5, size=(2, 40)) + 1e-3, rng.normal(0, 3, 40), strict=True):
+        found = langevin.log_transition(x, drift, to, STEP, damping, shape)
+        mean, variance = lmc.proposal(np.float64(x), np.float64(drift), STEP, damping, shape)
+        assert found == pytest.approx(float(lmc.log_folded(np.float64(to), mean, variance)), rel=1e-10)
+
+
+@pytest.mark.parametrize("damping", [0.0, 1.0])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_row_is_accepted_with_the_probability_of_the_reference(kernel_case, seed, damping):
+    case, phi, pi, scratch = build(kernel_case, seed)
+    made = 0
+    for a in range(len(phi)):
+        mark_row(a, case.network, scratch.row)
+        row = phi[a].copy()
+        probability, accepted = move_row(
+            a, row, pi, case.strengths.value, case.g.alpha, EXPANSION, STEP, damping, KEY, scratch
+        )
+        if probability == 0.0:
+            continue
+        rest = (case.adjacency, case.observed, case.g, EXPANSION, STEP, damping)
+        expected = lmc.row_log_ratio(a, phi, scratch.proposal.copy(), *rest)
+        assert probability == pytest.approx(math.exp(min(expected, 0.0)), rel=1e-7)
+        np.testing.assert_array_equal(row, scratch.proposal if accepted else phi[a])
+        made += accepted
+    assert 0 < made < len(phi)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_refreshing_is_tested_with_the_ratio_of_the_reference(kernel_case, seed):
+    case, phi, pi, scratch = build(kernel_case, seed)
+    rest = (case.adjacency, case.observed, case.g, EXPANSION)
+    for a in range(len(phi)):
+        mark_row(a, case.network, scratch.row)
+        value, k, fresh = case.strengths.value, a % phi.shape[1], 0.2 * a + 1e-9
+        evaluate_row(phi[a], pi, value, case.g.alpha, EXPANSION, 0.0, scratch, scratch.signed, scratch.drift)
+        found = log_refresh_ratio(k, fresh, phi[a], pi, value, EXPANSION, scratch)
+        assert found == pytest.approx(lmc.refresh_log_ratio(a, k, fresh, phi, *rest), abs=1e-8)
+
+
+def test_components_far_below_the_damping_stand_still_and_are_moved_by_refreshing(kernel_case):
+    case, phi, pi, scratch = build(kernel_case, 0)
+    phi[:, 1] = 1e-8
+    phi[:, 2] = 0.0
+    pi = lmc.shares(phi)
+    steps, expansion = np.full(len(phi), math.log(STEP)), np.full(len(phi), EXPANSION)
+    value, prior = case.strengths.value, case.prior
+    before = phi.copy()
+    update_rows(
+        case.network, phi, pi, value, prior, expansion, steps, Tuning(1.0, 0, 0.574, False), KEY, scratch
+    )
+    np.testing.assert_array_equal(phi[:, 1:3], before[:, 1:3])
+    assert (phi[:, 0] != before[:, 0]).any()
+    np.testing.assert_allclose(pi, lmc.shares(phi))
+    update_rows(
+        case.network, phi, pi, value, prior, expansion, steps, Tuning(1.0, 9, 0.574, False), KEY, scratch
+    )
+    assert (phi[:, 1:3] != before[:, 1:3]).sum() > len(phi)
+    assert np.isfinite(phi).all()
+
+
+def pairs_of(case):
+    return np.argwhere(np.triu(case.observed, 1))
+
+
+def strength_case(kernel_case, seed, k):
+    """Signed likelihoods and exposures of all pairs, from the kernels."""
+    case, _, pi, scratch = build(kernel_case, seed)
+    signed, exposure = np.full((2, len(pairs_of(case))), np.nan)
+    signed_likelihoods(case.network, pi, case.strengths.value, scratch.row, signed)
+    fill_exposure(k, case.network, pi, scratch.row, exposure)
+    return case, pi, signed, exposure
+
+
+def log_likelihood(case, pi, value):
+    return sum(
+        np.log(pair_likelihood(int(case.adjacency[a, b]), pi[a], pi[b], value[:-1], value[-1]))
+        for a, b in pairs_of(case)
+    )
+
+
+@pytest.mark.parametrize("k", [0, 5, 6])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_strength_sees_the_likelihood_and_the_drift_of_the_reference(kernel_case, seed, k):
+    """k = 6 is the background."""
+    case, pi, signed, exposure = strength_case(kernel_case, seed, k)
+    value = case.strengths.value.copy()
+    assert np.log(np.abs(signed)).sum() == pytest.approx(log_likelihood(case, pi, value), abs=ROUNDING)
+    change = 0.03
+    found, _ = evaluate_strength(change, signed, exposure)
+    moved = value + change * (np.arange(len(value)) == k)
+    assert found == pytest.approx(log_likelihood(case, pi, moved), abs=ROUNDING)
+    _, slope = evaluate_strength(0.0, signed, exposure)
+    theta = 9.0 * np.array([value[k], 1 - value[k]])
+    drift = theta_drift(*theta, slope, *ETA, EXPANSION)
+    reference = lmc.theta_drift(k, theta, pi, case.adjacency, case.observed, case.g, ETA, EXPANSION)
+    np.testing.assert_allclose(drift, reference, atol=ROUNDING)
+
+
+@pytest.mark.parametrize("k", [0, 6])
+def test_the_expected_pairs_of_a_community_are_the_sum_of_the_shared_posterior(kernel_case, k):
+    case, pi, signed, exposure = strength_case(kernel_case, 1, k)
+    expected = 0.0
+    for a, b in pairs_of(case):
+        shared = shared_posterior(int(case.adjacency[a, b]), pi[a], pi[b], case.g.beta, case.g.delta)
+        expected += shared[k] if k < len(shared) else 1 - shared.sum()
+    assert expected_pairs(case.strengths.value[k], signed, exposure) == pytest.approx(expected, abs=ROUNDING)
+
+
+def theta_log_ratio(k, theta, proposed, case, pi):
+    """(H4) of a strength, from the reference."""
+    ends = []
+    for here, there in ((theta, proposed), (proposed, theta)):
+        value = case.strengths.value.copy()
+        value[k] = here[0] / here.sum()
+        g = type(case.g)(value[:-1], float(value[-1]), case.g.alpha)
+        drift = lmc.theta_drift(k, here, pi, case.adjacency, case.observed, g, ETA, EXPANSION)
+        density = lmc.log_folded(there, *lmc.proposal(here, drift, STEP, 0.0, np.array(ETA))).sum()
+        ends.append(lmc.theta_log_prior(here, ETA, EXPANSION) + log_likelihood(case, pi, value) + density)
+    return ends[1] - ends[0]
+
+
+@pytest.mark.parametrize("k", [0, 5, 6])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_strength_is_accepted_with_the_probability_of_the_reference(kernel_case, seed, k):
+    case, pi, signed, exposure = strength_case(kernel_case, seed, k)
+    value = case.strengths.value.copy()
+    strengths = Strengths(value.copy(), np.full(len(value), 9.0), np.full(len(value), EXPANSION))
+    probability, accepted = move_strength(k, *ETA, STEP, KEY, strengths, signed, exposure)
+    theta = 9.0 * np.array([value[k], 1 - value[k]])
+    drift = lmc.theta_drift(k, theta, pi, case.adjacency, case.observed, case.g, ETA, EXPANSION)
+    proposed = np.array([propose_theta(theta[i], drift[i], STEP, ETA[i], k, 1 - i, KEY) for i in range(2)])
+    expected = theta_log_ratio(k, theta, proposed, case, pi)
+    assert probability == pytest.approx(math.exp(min(expected, 0.0)), rel=1e-7)
+    now = proposed[0] / proposed.sum() if accepted else value[k]
+    assert strengths.value[k] == pytest.approx(now, rel=1e-9)
+    # what is kept of the pairs follows the strengths
+    np.testing.assert_allclose(
+        np.log(np.abs(signed)).sum(), log_likelihood(case, pi, strengths.value), atol=ROUNDING
+    )
+
+
+def test_only_the_asked_blocks_move_and_expansions_adapt_in_warm_up_alone(kernel_case):
+    case, _, pi, scratch = build(kernel_case, 2)
+    pairs, communities = len(pairs_of(case)), pi.shape[1]
+    prior, buffers = Prior(0.2, 0.2, *ETA, 1.0, 1.0), np.zeros((2, pairs))
+    for adapt in (False, True):
+        strengths = Strengths(*np.array(case.strengths))
+        steps = np.full(communities + 1, math.log(STEP))
+        update_all_strengths(
+            case.network, pi, prior, communities, steps, Tuning(1.0, 0, 0.574, adapt), KEY, strengths,
+            scratch.row, *buffers,
+        )  # fmt: skip
+        assert strengths.value[-1] == case.strengths.value[-1]
+        assert (strengths.value[:-1] != case.strengths.value[:-1]).sum() >= 2
+        assert (strengths.expansion[:-1] != case.strengths.expansion[:-1]).all() == adapt
+        assert (steps[:-1] != math.log(STEP)).all() == adapt
+
+
+def test_steps_grow_when_too_much_is_accepted_and_stay_within_bounds():
+    for sweep in (0, 10, 1000):
+        for probability in (0.0, 0.574, 1.0):
+            found = langevin.adapted(-1.0, probability, 0.574, float(sweep))
+            assert found == pytest.approx(lmc.adapted_log_step(-1.0, probability, 0.574, sweep))
+    assert langevin.adapted(MOST_LOG_STEP, 1.0, 0.5, 0.0) == MOST_LOG_STEP
+    assert langevin.adapted(LEAST_LOG_STEP, 0.0, 0.5, 0.0) == LEAST_LOG_STEP
+
+
+def test_a_ratio_that_is_no_number_is_a_rejection():
+    assert langevin.acceptance(math.nan) == 0.0
+    assert langevin.acceptance(-math.inf) == 0.0
+    assert langevin.acceptance(3.0) == 1.0
+    assert langevin.acceptance(-1.0) == pytest.approx(math.exp(-1.0))

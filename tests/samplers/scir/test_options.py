@@ -1,0 +1,60 @@
+"""Settings are checked where they come in, with messages that say what would be right."""
+
+import pytest
+
+from blockmix.errors import InputError
+from blockmix.samplers import check_sampler
+from blockmix.samplers.scir.options import MOST_DENSE, ScirOptions
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ({"slots": 0}, "slots must be a whole number from 1 to 255, not 0"),
+        ({"slots": 256}, "slots must be a whole number"),
+        ({"slots": 2.5}, "not 2.5"),
+        ({"slots": True}, "not True"),
+        ({"batches": 0}, "batches must be a whole number from 1"),
+        ({"neighbors": 0}, "neighbors must be a whole number from 1"),
+        ({"non_links": -1}, "non_links must be a whole number from 0"),
+        ({"smallest": 0.0}, "smallest must be a positive number, not 0.0"),
+        ({"smallest": float("nan")}, "smallest must be a positive number"),
+        ({"step": float("inf")}, "step must be a positive number"),
+        ({"step": "1"}, "step must be a positive number"),
+        ({"cut": 1.0}, "cut must lie between 0 and 1"),
+        ({"cut": -0.1}, "cut must lie between 0 and 1"),
+        ({"moves": "gibbs"}, "moves must be one of auto, indicators, cir, not 'gibbs'"),
+        ({"start": "ones"}, "start must be one of partition, random"),
+        ({"form": "full"}, "form must be one of auto, sparse, dense, not 'full'"),
+        ({"moves": "indicators", "non_links": 5}, 'non_links belongs to moves="cir"'),
+        ({"moves": "indicators", "form": "dense"}, 'form="dense" belongs to moves="cir"'),
+    ],
+)
+def test_a_wrong_setting_is_named_with_its_value(setting, message):
+    with pytest.raises(InputError) as caught:
+        ScirOptions(**setting)
+    assert message in str(caught.value)
+
+
+def test_the_move_follows_from_what_is_asked_for():
+    assert ScirOptions().local_move == "indicators"
+    assert ScirOptions(non_links=3).local_move == "cir"
+    assert ScirOptions(form="dense").local_move == "cir"
+    assert ScirOptions(form="sparse").local_move == "indicators"
+    assert ScirOptions(moves="cir").local_move == "cir"
+
+
+def test_the_form_is_dense_where_that_is_faster_or_asked_for():
+    assert not ScirOptions().is_dense(2)
+    assert ScirOptions(moves="cir").is_dense(MOST_DENSE)
+    assert not ScirOptions(moves="cir").is_dense(MOST_DENSE + 1)
+    assert ScirOptions(form="dense").is_dense(500)
+    assert not ScirOptions(moves="cir", form="sparse").is_dense(2)
+
+
+def test_a_misspelt_sampler_is_answered_with_the_nearest():
+    assert check_sampler("scir") == "scir"
+    with pytest.raises(InputError, match="did you mean 'scir'"):
+        check_sampler("scri")
+    with pytest.raises(InputError, match="there is no sampler 'xyz'"):
+        check_sampler("xyz")
