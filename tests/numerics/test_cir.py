@@ -11,7 +11,7 @@ from scipy import stats
 
 from blockmix.numerics.cir import cir_scale, cir_step
 from blockmix.numerics.philox import stream_key
-from blockmix.samplers.scir.reference import cir_moments
+from blockmix.samplers.scir.reference.diffusion import cir_moments
 
 SEED, DRAWS = 20260716, 40_000
 # phi, A, b, h: from components next to zero to hubs, from steps that hardly move to steps that forget.

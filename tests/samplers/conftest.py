@@ -12,10 +12,9 @@ from blockmix.graph.split import HeldOut
 from blockmix.model import Model
 from blockmix.model.reference import Globals, pair_likelihood
 from blockmix.numerics.workers import Workers
-from blockmix.samplers.scir.frame import Settings, new_scratch
 from blockmix.samplers.scir.options import ScirOptions
 from blockmix.samplers.scir.sampler import Scir
-from blockmix.samplers.scir.strengths import collect_pairs, merge_members
+from blockmix.samplers.scir.strengths import collect_pairs
 from blockmix.tables.layout import Key, Network, Prior, Strengths, empty_rows
 
 
@@ -32,7 +31,7 @@ def poisoned():
 
     def poison(scratch):
         for name, array in scratch._asdict().items():
-            if name != "place":
+            if name != "position":
                 array[...] = np.nan if array.dtype.kind == "f" else 10**6
         return scratch
 
@@ -40,7 +39,7 @@ def poisoned():
 
 
 @pytest.fixture(scope="session")
-def kernel_case(sparse_rows, random_memberships, poisoned):
+def kernel_case(sparse_rows, random_memberships):
     """A function that draws a network, held-out pairs, memberships and strengths on both sides of delta."""
 
     def build(seed, nodes=12, communities=6, slots=6, most=3, below=True, link=0.35, hide=0.15, alpha=0.2):
@@ -67,9 +66,7 @@ def kernel_case(sparse_rows, random_memberships, poisoned):
             strengths=Strengths(value, np.full(communities + 1, 5.0), np.full(communities + 1, 3.0)),
             members=np.stack([pi.sum(axis=0), (pi**2).sum(axis=0)], axis=1),
             prior=Prior(alpha, alpha, 1.0, 1.0, 1.0, 1.0),
-            settings=Settings(0.5, 10**6, 0, 1e-3, 2e-7, 0.0, False),
             key=Key(np.uint32(11), np.uint32(12), np.uint32(0)),
-            scratch=poisoned(new_scratch(communities, slots, nodes)),
             g=Globals(beta, delta, alpha),
         )
 
@@ -167,9 +164,12 @@ def copies_of(edges, nodes, copies):
 class FixedStrengths(Scir):
     """The sampler with the strengths held where they are."""
 
-    def _update_strengths(self, state, inside, step, adapt, key):
-        merge_members(self.statistics, state.sums, self.members)
-        collect_pairs(self.statistics, state.strengths.value, self.inside[:-1], self.inside_non_links[:-1])
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
+        kernels = self.kernels
+        kernels.update_strengths = lambda state, sweep: collect_pairs(
+            kernels.statistics, state.strengths.value, kernels.counts
+        )
 
 
 def even_rows(nodes, communities, slots, total):

@@ -8,7 +8,12 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple, Protocol
 
+import numpy as np
 from numpy.typing import NDArray
+
+from blockmix.graph.split import HeldOut
+from blockmix.numerics.workers import Workers
+from blockmix.tables.layout import Network
 
 
 class Flags(NamedTuple):
@@ -62,3 +67,33 @@ class Solo:
     def gather(self, part: NDArray[Any]) -> NDArray[Any]:
         """Return the array as it is."""
         return part
+
+
+class Shard(NamedTuple):
+    """The part of the data that one process updates: links by place, and the global name of the node in each place."""
+
+    network: Network
+    names: NDArray[np.uint32]
+
+
+class Engine(Protocol):
+    """Where arrays live and what computes on them.
+
+    `tolerance` is how far a membership may be from that of the reference engine after one sweep from the same state,
+    on all but `other_draws` of the nodes: those for which rounding decides a draw. Tests ask for both.
+    """
+
+    name: str
+    comm: Comm
+    workers: Workers
+    tolerance: float
+    other_draws: float
+
+    def shard(self, data: HeldOut) -> Shard:
+        """Return the part of the data that belongs to this process."""
+
+    def put(self, array: NDArray[Any]) -> Any:
+        """Copy an array of the host to the engine, or return it as it is where they share memory."""
+
+    def get(self, array: Any) -> NDArray[Any]:
+        """Copy an array of the engine to the host."""

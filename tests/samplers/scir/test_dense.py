@@ -7,11 +7,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from blockmix.model.reference import links_of, non_links_of
 from blockmix.numerics.compile import from_python
-from blockmix.samplers.scir import reference
-from blockmix.samplers.scir.diffusion import dense, local
+from blockmix.samplers.scir.diffusion import dense
 from blockmix.samplers.scir.diffusion.non_links import correct_non_links, mean_exposure, non_link_exposure
-from blockmix.samplers.scir.frame import STATISTICS, new_scratch
+from blockmix.samplers.scir.diffusion.sparse import update_range
+from blockmix.samplers.scir.frame import Batch, new_scratch
+from blockmix.samplers.scir.reference import diffusion as reference
 from blockmix.samplers.scir.rows import leave_out_hidden
 from blockmix.samplers.starts.memberships import dense_rows
 from blockmix.tables.layout import FIXED_POINT, empty_rows
@@ -36,15 +38,10 @@ def dense_case(kernel_case):
     return build
 
 
-def update(case, settings, scratch, key=None):
-    nodes, communities = case.pi.shape
-    fresh = empty_rows(nodes, communities)
-    statistics, sums = np.zeros((communities, STATISTICS), dtype=np.int64), np.zeros(3, dtype=np.int64)
-    dense.update_dense_range(
-        0, nodes, 0, 1, case.network, case.rows, fresh, case.members, case.strengths, case.prior, settings,
-        key or case.key, scratch, statistics, sums,
-    )  # fmt: skip
-    return fresh, statistics, sums
+def update(case, settings, work):
+    fresh = empty_rows(*case.pi.shape)
+    dense.update_dense_range(0, len(case.pi), Batch(0, 1), case.frame(settings=settings), fresh, work)
+    return fresh, work.statistics, work.sums
 
 
 def test_dense_rows_hold_the_same_memberships(dense_case):
@@ -58,18 +55,16 @@ def test_dense_rows_hold_the_same_memberships(dense_case):
 @pytest.mark.parametrize("non_links", [0, 10**6])
 def test_counts_and_exposures_are_those_of_the_sparse_form_and_the_reference(dense_case, seed, non_links):
     case = dense_case(seed)
-    settings = case.settings._replace(non_links=non_links)
+    frame = case.frame(settings=case.settings._replace(non_links=non_links))
     equation = reference.non_link_exact if non_links else reference.non_link_resummed
     s = case.scratch
     for a in range(len(case.pi)):
-        dense.load_dense_row(case.rows, a, s)
-        gain = dense.read_dense_links(
-            a, case.network, case.rows, case.strengths, case.prior.alpha, settings, case.key, s
-        )
-        leave_out_hidden(a, case.network, case.rows, s)
-        non_link_exposure(6, 6, case.members, case.strengths, not non_links, s)
+        dense.load_dense_row(a, case.rows, s)
+        gain = dense.read_dense_links(case.node(a), frame, s)
+        leave_out_hidden(case.node(a), frame, s)
+        non_link_exposure(6, 6, frame, not non_links, s)
         if non_links:
-            correct_non_links(a, 6, case.network, case.rows, case.strengths, settings, case.key, s)
+            correct_non_links(case.node(a), frame, s)
         d = case.g.beta - case.g.delta
         arguments = (a, case.pi, case.adjacency, case.observed, case.g)
         counts = case.pi[a] * (gain + d * s.gain[:6])
@@ -80,45 +75,38 @@ def test_counts_and_exposures_are_those_of_the_sparse_form_and_the_reference(den
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_both_forms_gather_the_same_statistics(dense_case, seed):
+def test_both_forms_gather_the_same_statistics(dense_case, new_work, seed):
     case = dense_case(seed)
-    fresh, statistics, sums = update(case, case.settings, case.scratch)
-    other = np.zeros_like(statistics)
-    other_sums = np.zeros(3, dtype=np.int64)
-    sparse_fresh = empty_rows(12, 6)
-    local.update_range(
-        0, 12, 0, 1, case.network, case.sparse, sparse_fresh, case.members, case.strengths, case.prior,
-        case.settings, case.key, new_scratch(6, 6, 12), other, other_sums,
-    )  # fmt: skip
-    np.testing.assert_allclose(statistics[:, 2:], other[:, 2:], atol=12)
-    assert sums[0] == pytest.approx(other_sums[0], abs=12)
+    fresh, statistics, sums = update(case, case.settings, new_work(case.scratch))
+    other = new_work(new_scratch(6, 6, 12))
+    update_range(0, 12, Batch(0, 1), case.frame(rows=case.sparse), empty_rows(12, 6), other)
+    np.testing.assert_allclose(statistics[:, 2:], other.statistics[:, 2:], atol=12)
+    assert sums[0] == pytest.approx(other.sums[0], abs=12)
     new = fresh.weights[:, 1::2].astype(np.float64)
     changed = (new.sum(axis=0) - case.members[:, 0]) * FIXED_POINT
     np.testing.assert_allclose(statistics[:, 0], changed, atol=24)
 
 
 @pytest.mark.parametrize("a", [2, 7])
-def test_a_step_has_the_mean_of_the_references_drift(dense_case, a):
+def test_a_step_has_the_mean_of_the_references_drift(dense_case, new_work, a):
     """phi after a step: mean phi e^(-bh/2) + A/b (1 - e^(-bh/2)); births are draws from zero."""
     case = dense_case(1)
     settings = case.settings._replace(non_links=10**6)
     phi = case.pi * case.total[:, None]
-    drawn = np.empty((DRAWS, 6))
+    drawn, work = np.empty((DRAWS, 6)), new_work(case.scratch)
     for sweep in range(DRAWS):
-        fresh, statistics = empty_rows(1, 6), np.zeros((6, STATISTICS), dtype=np.int64)
-        dense.update_dense_node(
-            a, 0, case.network, case.rows, fresh, case.members, case.strengths, case.prior, settings,
-            case.key._replace(sweep=np.uint32(sweep)), case.scratch, statistics,
-        )  # fmt: skip
+        fresh, key = empty_rows(1, 6), case.key._replace(sweep=np.uint32(sweep))
+        frame = case.frame(settings=settings, key=key)
+        dense.update_dense_node(case.node(a), 0, frame, fresh, work)
         drawn[sweep] = fresh.weights[0, 1::2].astype(np.float64) * fresh.total[0]
     arguments = (a, case.pi, case.adjacency, case.observed, case.g)
     net = reference.non_link_exact(*arguments)
     # exact non-links as pi_k (X - x_k), which also gives the rate of a community at zero
-    rows = case.pi[reference.non_links_of(a, case.adjacency, case.observed)]
+    rows = case.pi[non_links_of(a, case.adjacency, case.observed)]
     weights = 1.0 / (1.0 - case.g.delta - rows @ ((case.g.beta - case.g.delta) * case.pi[a]))
     x = (case.g.beta - case.g.delta) * (rows * weights[:, None]).sum(axis=0)
     np.testing.assert_allclose(case.pi[a] * (x @ case.pi[a] - x), net, atol=SINGLE_PRECISION)
-    shape = case.prior.alpha + reference.link_shape(*arguments) + np.maximum(net, 0)
+    shape = case.g.alpha + reference.link_shape(*arguments) + np.maximum(net, 0)
     rate = 1.0 + np.maximum(x - x @ case.pi[a], 0) / case.total[a]
     mean, variance = reference.cir_moments(phi[a], shape, rate, settings.step)
     error = np.abs(drawn.mean(axis=0) - mean) / np.sqrt(variance / DRAWS)
@@ -130,15 +118,13 @@ def test_a_step_has_the_mean_of_the_references_drift(dense_case, a):
 
 def test_in_warm_up_a_neighbours_community_stands_at_the_prior(dense_case):
     case = dense_case(0, most=2, below=False)
-    settings, s = case.settings._replace(pull=True, cut=0.1), case.scratch
+    frame, s = case.frame(settings=case.settings._replace(pull=True, cut=0.1)), case.scratch
     raised = 0
     for a in range(12):
-        dense.load_dense_row(case.rows, a, s)
-        dense.read_dense_links(
-            a, case.network, case.rows, case.strengths, case.prior.alpha, settings, case.key, s
-        )
-        least = case.prior.alpha / case.total[a]
-        near = case.pi[reference.links_of(a, case.adjacency, case.observed)]
+        dense.load_dense_row(a, case.rows, s)
+        dense.read_dense_links(case.node(a), frame, s)
+        least = case.g.alpha / case.total[a]
+        near = case.pi[links_of(a, case.adjacency, case.observed)]
         pulled = (near > 0.1).any(axis=0) & (case.pi[a] < least)
         np.testing.assert_allclose(s.tilt[:6], np.where(pulled, least, case.pi[a]), rtol=1e-6)
         np.testing.assert_array_equal(s.pi[:6], case.pi[a])
@@ -147,21 +133,20 @@ def test_in_warm_up_a_neighbours_community_stands_at_the_prior(dense_case):
 
 
 @pytest.mark.parametrize("pull", [False, True])
-def test_an_update_reads_nothing_it_has_not_written(dense_case, poisoned, pull):
+def test_an_update_reads_nothing_it_has_not_written(dense_case, new_work, poisoned, pull):
     case = dense_case(1)
     settings = case.settings._replace(pull=pull, non_links=3)
-    clean = update(case, settings, new_scratch(6, 6, 12))
-    other = update(case, settings, poisoned(new_scratch(6, 6, 12)))
+    clean = update(case, settings, new_work(new_scratch(6, 6, 12)))
+    other = update(case, settings, new_work(poisoned(new_scratch(6, 6, 12))))
     for first, second in zip(clean[0] + clean[1:], other[0] + other[1:], strict=True):
         np.testing.assert_array_equal(first.view(np.int32), second.view(np.int32))
     assert np.isfinite(clean[0].weights[:, 1::2]).all()
 
 
-def test_a_node_all_of_whose_draws_underflow_keeps_its_memberships(dense_case):
-    case = dense_case(2, link=0.0)
+def test_a_node_all_of_whose_draws_underflow_keeps_its_memberships(dense_case, new_work):
+    case = dense_case(2, link=0.0, alpha=1e-9)
     case.strengths.value[:] = case.g.delta
-    case.prior = case.prior._replace(alpha=1e-9, alpha_unlinked=1e-9)
     case.rows.total[:] = 1e-12
-    fresh, _, _ = update(case, case.settings._replace(step=200.0), case.scratch)
+    fresh, _, _ = update(case, case.settings._replace(step=200.0), new_work(case.scratch))
     np.testing.assert_allclose(fresh.weights[:, 1::2], case.pi, rtol=1e-6)
     assert (fresh.total > 0).all()

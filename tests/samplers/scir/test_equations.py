@@ -6,7 +6,7 @@ from scipy import stats
 from scipy.special import exp1
 
 from blockmix.model.reference import Globals, log_joint
-from blockmix.samplers.scir import reference as scir
+from blockmix.samplers.scir.reference import diffusion as scir
 
 # Central differences of a log joint of size 10 with steps of 1e-5: rounding 1e-10, truncation 1e-9.
 DIFFERENCE_STEP, GRADIENT_ERROR = 1e-5, 1e-6

@@ -13,10 +13,10 @@ from scipy.special import gammaln
 
 from blockmix.model.reference import indicator_posterior, links_of, non_links_of, pair_likelihood
 from blockmix.numerics.compile import from_python
-from blockmix.samplers.scir.frame import STATISTICS, new_scratch
-from blockmix.samplers.scir.indicators import near
+from blockmix.samplers.scir.constants import LEAST_LISTED
+from blockmix.samplers.scir.frame import STATISTICS, Batch, new_scratch
 from blockmix.samplers.scir.indicators.links import draw_links, draw_links_again, draw_uniforms
-from blockmix.samplers.scir.indicators.near import meet_neighbors, read_neighbors
+from blockmix.samplers.scir.indicators.near import list_neighbors, read_neighbors
 from blockmix.samplers.scir.indicators.redraw import redraw_range
 from blockmix.samplers.scir.indicators.tilts import (
     add_outsider,
@@ -26,7 +26,7 @@ from blockmix.samplers.scir.indicators.tilts import (
     set_exposure,
     set_tilts,
 )
-from blockmix.samplers.scir.reference import pair_counts
+from blockmix.samplers.scir.reference.diffusion import pair_counts
 from blockmix.samplers.scir.rows import gather_statistics, load_row
 from blockmix.tables.layout import empty_rows
 
@@ -34,7 +34,7 @@ from blockmix.tables.layout import empty_rows
 draw_links = from_python(draw_links)
 draw_links_again = from_python(draw_links_again)
 draw_uniforms = from_python(draw_uniforms)
-meet_neighbors = from_python(meet_neighbors)
+list_neighbors = from_python(list_neighbors)
 read_neighbors = from_python(read_neighbors)
 gather_statistics = from_python(gather_statistics)
 load_row = from_python(load_row)
@@ -52,42 +52,35 @@ SMALLEST_P = 1e-3 / 20
 
 
 def prepare(case, a, sweep=0):
-    """The steps of `redraw_node` up to the tilts; returns own, count, degree and the tilts' common part."""
+    """The steps of `redraw_node` up to the tilts; returns own, count, node and the tilts' common part."""
     case.key = case.key._replace(sweep=np.uint32(sweep))
-    degree = int(case.network.offsets[a + 1] - case.network.offsets[a])
-    mass = degree + len(case.members) * case.prior.alpha
-    s = case.scratch
+    node, frame, s = case.node(a), case.frame(), case.scratch
     own = load_row(case.rows, a, s)
-    count = meet_neighbors(a, own, case.network, case.rows, 0.0, s)
-    read_neighbors(a, count, case.network, case.rows, case.strengths, 0.0, s)
-    draw_uniforms(a, degree, case.key, s)
-    draw_links(a, degree, own, case.strengths.value[-1], case.key, s)
-    tilt = set_tilts(count, mass, case.members, case.strengths, 1.0, s)
-    return own, count, degree, tilt
+    count = list_neighbors(node, own, frame, s)
+    read_neighbors(node, count, frame, s)
+    draw_uniforms(node, case.key, s)
+    draw_links(node, own, frame, s)
+    return own, count, node, set_tilts(node, count, frame, s)
 
 
-def draw_again(case, a, degree, count, tilt, sweep):
+def draw_again(case, node, count, tilt, sweep):
     """(G3), in a direction that alternates."""
-    return draw_links_again(
-        a, degree, count, sweep % 2 == 0, case.network, case.rows, case.members, case.strengths, case.prior.alpha,
-        case.settings, tilt, case.key, case.scratch,
-    )  # fmt: skip
+    return draw_links_again(node, count, sweep % 2 == 0, case.frame(), tilt, case.scratch)
 
 
-def add_all(case, a, count, tilt):
+def add_all(case, node, count, tilt):
     """Put every community into the local lists; returns their number."""
     s = case.scratch
     for k in range(len(case.members)):
-        if s.place[k] < 0:
-            found = outsider(a, k, case.network, case.rows, case.members, case.strengths, tilt, s)
-            add_outsider(k, count, found, s)
+        if s.position[k] < 0:
+            add_outsider(k, count, outsider(node, k, case.frame(), tilt, s), s)
             count += 1
-    read_neighbors(a, count, case.network, case.rows, case.strengths, 0.0, s)
+    read_neighbors(node, count, case.frame(), s)
     return count
 
 
 def forget(case, count):
-    case.scratch.place[case.scratch.community[:count]] = -1
+    case.scratch.position[case.scratch.community[:count]] = -1
 
 
 def p_of_counts(found, expected):
@@ -139,7 +132,7 @@ def test_links_inside_communities_are_counted_as_in_the_reference(kernel_case, s
 def collapsed_law(case, a, tilt, states):
     """prod_k Gamma(alpha + n_k) lambda_k^-(alpha + n_k) prod_links (delta + d_z pi_bz), over all states."""
     neighbors = links_of(a, case.adjacency, case.observed)
-    alpha, d = case.prior.alpha, case.g.beta - case.g.delta
+    alpha, d = case.g.alpha, case.g.beta - case.g.delta
     log = np.empty(len(states))
     for i, state in enumerate(states):
         n = np.bincount(state, minlength=3)
@@ -166,16 +159,16 @@ def test_a_pass_of_redraws_leaves_the_collapsed_law_as_it_is(kernel_case, seed, 
     s = case.scratch
     found, law, wrong = np.zeros(27), None, None
     for sweep in range(DRAWS):
-        _, count, degree, common = prepare(case, a, sweep)
-        count = add_all(case, a, count, common)
+        _, count, node, common = prepare(case, a, sweep)
+        count = add_all(case, node, count, common)
         if law is None:
-            tilt = s.tilt[s.place[:3]].copy()
+            tilt = s.tilt[s.position[:3]].copy()
             assert np.ptp(tilt) > 0.05
             law = collapsed_law(case, a, tilt, states)
             wrong = collapsed_law(case, a, np.ones(3), states)
         state = states[rng.choice(27, p=law)]
-        s.indicator[:3] = s.place[list(state)]
-        count = draw_again(case, a, degree, count, common, sweep)
+        s.indicator[:3] = s.position[list(state)]
+        count = draw_again(case, node, count, common, sweep)
         k = s.community[s.indicator[:3]]
         found[9 * k[0] + 3 * k[1] + k[2]] += 1
         forget(case, count)
@@ -185,9 +178,9 @@ def test_a_pass_of_redraws_leaves_the_collapsed_law_as_it_is(kernel_case, seed, 
 
 def one_link_law(case, a, b, communities):
     """(G3) of a node with one link: alpha/lambda_k (delta + d_k pi_bk) for every community."""
-    _, count, _, common = prepare(case, a)
-    count = add_all(case, a, count, common)
-    tilt = case.scratch.tilt[case.scratch.place[:communities]].copy()
+    _, count, node, common = prepare(case, a)
+    count = add_all(case, node, count, common)
+    tilt = case.scratch.tilt[case.scratch.position[:communities]].copy()
     forget(case, count)
     return (case.g.delta + (case.g.beta - case.g.delta) * case.pi[b]) / tilt
 
@@ -197,12 +190,12 @@ def test_communities_outside_the_local_lists_are_drawn_with_their_weight(kernel_
     """(G3) where nothing is known: a neighbour's communities that are not listed, and those of nobody near.
 
     The neighbour's weights are of a few hundredths in all communities but one, so that they are read from
-    `elsewhere`; the law that leaves them out is told apart.
+    `unlisted_weight`; the law that leaves them out is told apart.
     """
     case = kernel_case(0, nodes=14, communities=9, slots=9, most=2, below=below, alpha=0.5, link=0.25)
     a = int(np.flatnonzero(np.diff(case.network.offsets) == 1)[0])
     b = int(links_of(a, case.adjacency, case.observed)[0])
-    case.pi[b] = np.append(np.full(7, 0.9 * near.LEAST_LISTED), [0.0, 1.0])
+    case.pi[b] = np.append(np.full(7, 0.9 * LEAST_LISTED), [0.0, 1.0])
     case.pi[b, 8] -= case.pi[b, :8].sum()
     case.rows.words[b, ::2] = [8, *range(7), -1]
     case.rows.weights[b, 1:16:2] = case.pi[b, [8, *range(7)]]
@@ -210,14 +203,14 @@ def test_communities_outside_the_local_lists_are_drawn_with_their_weight(kernel_
     law = one_link_law(case, a, b, 9)
     found, inserted = np.zeros(9), 0
     for sweep in range(DRAWS):
-        _, before, degree, common = prepare(case, a, sweep)
-        count = draw_again(case, a, degree, before, common, sweep)
+        _, before, node, common = prepare(case, a, sweep)
+        count = draw_again(case, node, before, common, sweep)
         inserted += count - before
         found[case.scratch.community[case.scratch.indicator[0]]] += 1
         forget(case, count)
     assert inserted > 100
     assert p_of_counts(found, DRAWS * law / law.sum()) > SMALLEST_P
-    wrong = law * np.where((case.pi[b] > 0) & (case.pi[b] < near.LEAST_LISTED), case.g.delta, 1.0)
+    wrong = law * np.where((case.pi[b] > 0) & (case.pi[b] < LEAST_LISTED), case.g.delta, 1.0)
     assert p_of_counts(found, DRAWS * wrong / wrong.sum()) < SMALLEST_P
 
 
@@ -238,7 +231,7 @@ def test_the_residual_is_exact_for_hard_clusters(kernel_case, seed):
     new = np.array([0.1, 0.2, 0.7])
     s.phi[:3] = 5.0 * new[s.community[:3]]
     found = residual_gain(count, own, 5.0, case.strengths, common, s)
-    tilt = s.tilt[s.place[np.arange(3)]]
+    tilt = s.tilt[s.position[np.arange(3)]]
 
     def exact(pi):
         others = non_links_of(a, case.adjacency, case.observed)
@@ -267,26 +260,16 @@ def _rows(pi, total):
     return rows
 
 
-def redraw(case, scratch, communities, slots):
-    nodes = len(case.pi)
-    fresh = empty_rows(nodes, slots)
-    statistics, sums = np.zeros((communities, STATISTICS), dtype=np.int64), np.zeros(3, dtype=np.int64)
-    redraw_range(
-        0, nodes, 0, 1, case.network, case.rows, fresh, case.members, case.strengths, case.prior,
-        case.settings, case.key, scratch, statistics, sums,
-    )  # fmt: skip
-    return fresh, statistics, sums
-
-
 @pytest.mark.parametrize("slots", [1, 3, 6])
-def test_an_update_reads_nothing_it_has_not_written(kernel_case, poisoned, slots):
+def test_an_update_reads_nothing_it_has_not_written(kernel_case, new_work, poisoned, slots):
     case = kernel_case(1, slots=slots, most=min(slots, 3))
     results = []
     for scratch in (new_scratch(6, slots, 12), poisoned(new_scratch(6, slots, 12))):
-        fresh, statistics, sums = redraw(case, scratch, 6, slots)
-        assert (scratch.place == -1).all()
+        work, fresh = new_work(scratch), empty_rows(12, slots)
+        redraw_range(0, 12, Batch(0, 1), case.frame(), fresh, work)
+        assert (scratch.position == -1).all()
         weights = np.where(np.cumprod(fresh.words[:, ::2] >= 0, axis=1), fresh.weights[:, 1::2], 0.0)
         np.testing.assert_allclose(weights.sum(axis=1), 1.0, atol=SINGLE_PRECISION)
-        results.append((fresh.words, fresh.total, statistics, sums))
+        results.append((fresh.words, fresh.total, work.statistics, work.sums))
     for first, second in zip(*results, strict=True):
         np.testing.assert_array_equal(first, second)

@@ -9,7 +9,8 @@ from blockmix.graph.split import hold_out, no_hold_out
 from blockmix.model import Model
 from blockmix.numerics.workers import Workers
 from blockmix.samplers.scir.options import ScirOptions
-from blockmix.samplers.scir.sampler import Scir, warm_up_step
+from blockmix.samplers.scir.problem import warm_up_step
+from blockmix.samplers.scir.sampler import Scir
 from blockmix.tables.layout import FIXED_POINT
 
 MOVES = {
@@ -60,7 +61,7 @@ def check(sampler, state, info):
     np.testing.assert_allclose(sampler_sums, sums, atol=2 * sampler.nodes / FIXED_POINT)
     assert 0 <= info.measures["dropped"] <= 1
     assert 0 <= info.measures["accepted"] <= 1
-    assert 0 <= info.measures["links_inside"] <= sampler.links + 1e-6
+    assert 0 <= info.measures["links_inside"] <= sampler.problem.links + 1e-6
     assert 0 < info.background < 1
 
 
@@ -87,7 +88,7 @@ def test_more_batches_than_nodes_and_one_batch(move):
     graph = NETWORKS["isolated nodes"][0]
     for batches in (1, 12, 1000):
         sampler, state, info = chain(no_hold_out(graph), 3, MOVES[move] | {"batches": batches}, 20)
-        assert sampler.batches == min(batches, 12)
+        assert sampler.problem.batches == min(batches, 12)
         check(sampler, state, info)
 
 

@@ -9,8 +9,14 @@ import pytest
 from scipy import stats
 
 from blockmix.samplers.scir.frame import STATISTICS
-from blockmix.samplers.scir.reference import cir_moments
-from blockmix.samplers.scir.strengths import collect_pairs, merge_members, update_strengths
+from blockmix.samplers.scir.reference.diffusion import cir_moments
+from blockmix.samplers.scir.strengths import (
+    PairCounts,
+    StrengthMove,
+    collect_pairs,
+    merge_members,
+    update_strengths,
+)
 from blockmix.tables.layout import FIXED_POINT, Key, Strengths
 
 DRAWS = 20_000
@@ -24,7 +30,8 @@ def moved(links, non_links, value, total, expansion, step, adapt=False, key=KEY)
     """Many communities in one state, one step."""
     full = lambda x: np.full(DRAWS, x)  # noqa: E731
     strengths = Strengths(full(value), full(total), full(expansion))
-    update_strengths(0, DRAWS, full(links), full(non_links), *ETA, step, adapt, key, strengths)
+    move = StrengthMove(np.tile(ETA, (DRAWS, 1)), step, adapt)
+    update_strengths(0, DRAWS, PairCounts(full(links), full(non_links)), move, key, strengths)
     return strengths
 
 
@@ -77,7 +84,8 @@ def test_a_strength_stays_strictly_inside_the_unit_interval():
     """Even where one of the two Gamma shapes is so small that its draws underflow."""
     key, one = KEY, np.ones(2000)
     strengths = Strengths(0.5 * one, one.copy(), one.copy())
-    update_strengths(0, 2000, 0 * one, 0 * one, 1e-4, 1e-4, 5.0, True, key, strengths)
+    move = StrengthMove(np.full((2000, 2), 1e-4), 5.0, True)
+    update_strengths(0, 2000, PairCounts(0 * one, 0 * one), move, key, strengths)
     assert (strengths.value > 0).all()
     assert (strengths.value < 1).all()
     assert (strengths.total > 0).all()
@@ -86,7 +94,8 @@ def test_a_strength_stays_strictly_inside_the_unit_interval():
 def test_only_the_asked_range_moves_and_draws_repeat_to_the_bit():
     def draw(begin, end):
         strengths = Strengths(np.full(9, 0.5), np.full(9, 4.0), np.full(9, 3.0))
-        update_strengths(begin, end, np.full(9, 2.0), np.ones(9), *ETA, 0.5, False, KEY, strengths)
+        move = StrengthMove(np.tile(ETA, (9, 1)), 0.5, False)
+        update_strengths(begin, end, PairCounts(np.full(9, 2.0), np.ones(9)), move, KEY, strengths)
         return strengths.value
 
     whole = draw(0, 9)
@@ -107,9 +116,9 @@ def test_workers_changes_are_merged_once_whatever_their_number():
         np.testing.assert_array_equal(sums, 3 + whole[:, :2])
         np.testing.assert_array_equal(members, sums / FIXED_POINT)
         assert not statistics[:, :, :2].any()
-        links, non_links = np.zeros(5), np.zeros(5)
-        collect_pairs(statistics, np.full(6, 0.25), links, non_links)
-        outcomes.append((links, non_links))
+        counts = PairCounts(np.zeros(5), np.zeros(5))
+        collect_pairs(statistics, np.full(6, 0.25), counts)
+        outcomes.append(counts)
         assert not statistics.any()
     for links, non_links in outcomes:
         np.testing.assert_array_equal(links, whole[:, 2] / FIXED_POINT)

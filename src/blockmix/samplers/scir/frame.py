@@ -1,4 +1,8 @@
-"""What the kernels of `scir` see besides the tables: settings of a sweep, the tilts of a node, work space."""
+"""What the kernels of `scir` see: the frame of a batch, the node at work, and the work space of a worker.
+
+The groups are NamedTuples, which numba takes as they are. `Frame` is the same for all nodes of a batch and only read;
+`Node` is the one that is updated; `Work` belongs to one worker and is written.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +11,27 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from blockmix.numerics.compile import inlined_lean_kernel
+from blockmix.numerics.philox import philox4x32, stream_word
+from blockmix.tables.layout import Key, Network, Rows, Strengths
+
 # Columns of the statistics gathered for every community.
 MEMBERS, MEMBERS_SQUARED, LINKS_INSIDE, EXPOSURE = 0, 1, 2, 3
 STATISTICS = 4
+# Communities drawn in by the neighbours of one node that are looked at in one update, at most.
+MAX_CANDIDATES = 48
+MAX_BIRTHS = 64
+
+
+class NodePriors(NamedTuple):
+    """What is believed of each node: its Dirichlet concentration, and the smallest phi that is kept (P3)."""
+
+    alpha: NDArray[np.float64]
+    smallest: NDArray[np.float64]
 
 
 class Settings(NamedTuple):
-    """How a node is updated: step h, neighbours n_1, non-links n_0, smallest phi (also of a node without links),
-    candidate cut, the pull.
+    """How a node is updated: step h, neighbours n_1, non-links n_0, candidate cut, the pull of (P1).
 
     `non_link_weight` is what a non-link counts: below one where held-out pairs took a larger share of the links.
     """
@@ -22,11 +39,43 @@ class Settings(NamedTuple):
     step: float
     neighbors: int
     non_links: int
-    smallest: float
-    smallest_unlinked: float
     cut: float
     pull: bool
     non_link_weight: float = 1.0
+
+
+class Frame(NamedTuple):
+    """All that an update reads. `names[place]` is the global number of the node in that row of the tables.
+
+    Rows, links and priors are found by place; random numbers are keyed by name, so that it does not matter where a node
+    is stored. `members` holds S_k and Q_k, the sums of pi_ak and of its square over all nodes.
+    """
+
+    network: Network
+    names: NDArray[np.uint32]
+    rows: Rows
+    members: NDArray[np.float64]
+    strengths: Strengths
+    priors: NodePriors
+    settings: Settings
+    key: Key
+
+
+class Node(NamedTuple):
+    """The node at work: its row in the tables, its name, number of links, prior and smallest phi."""
+
+    place: int
+    name: np.uint32
+    degree: int
+    alpha: float
+    smallest: float
+
+
+class Batch(NamedTuple):
+    """The nodes of a batch: places first, first + stride, ..."""
+
+    first: int
+    stride: int
 
 
 class Tilt(NamedTuple):
@@ -39,9 +88,13 @@ class Tilt(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """Work space of one worker; `place[k]` is where community k stands in the local lists, or -1."""
+    """Work space of one worker: local lists of the communities that one update knows of, and of the node's links.
 
-    place: NDArray[np.int32]
+    `position[k]` is the position of community k in the local lists, or -1. Link i has the entries first[i] to
+    first[i + 1] of (`entry`, `link_weight`): a position in the local lists, and the neighbour's weight there.
+    """
+
+    position: NDArray[np.int32]
     community: NDArray[np.int32]
     phi: NDArray[np.float64]
     pi: NDArray[np.float64]
@@ -53,7 +106,7 @@ class Scratch(NamedTuple):
     count: NDArray[np.float64]  # type: ignore[assignment]  # tuple.count, which nobody calls
     inverse: NDArray[np.float64]
     old: NDArray[np.float64]
-    home: NDArray[np.float64]
+    listed_weight: NDArray[np.float64]
     excess: NDArray[np.float64]
     rest: NDArray[np.float64]
     squares: NDArray[np.float64]
@@ -61,23 +114,29 @@ class Scratch(NamedTuple):
     seen: NDArray[np.int32]
     indicator: NDArray[np.int32]
     first: NDArray[np.int64]
-    elsewhere: NDArray[np.float64]
+    unlisted_weight: NDArray[np.float64]
     entry: NDArray[np.int32]
-    heard: NDArray[np.float64]
+    link_weight: NDArray[np.float64]
     uniforms: NDArray[np.float64]
 
 
-# Communities drawn in by the neighbours of one node that are looked at in one update, at most.
-MAX_CANDIDATES = 48
-MAX_BIRTHS = 64
+class Work(NamedTuple):
+    """What one worker writes to: local lists, its changes of the sums by community, and its sums over nodes.
+
+    The sums are fixed-point: links inside communities, share of phi dropped, accepted moves.
+    """
+
+    scratch: Scratch
+    statistics: NDArray[np.int64]
+    sums: NDArray[np.int64]
 
 
 def new_scratch(communities: int, slots: int, largest_degree: int) -> Scratch:
-    """Work space for one worker: room for every community that the neighbours of one node can be in."""
+    """Allocate the work space of one worker: a place for every community that a node's neighbours can be in."""
     size = slots + max(min(communities, largest_degree * slots), MAX_CANDIDATES) + 2 * MAX_BIRTHS
     entries = max(largest_degree * slots, 1)
     return Scratch(
-        place=np.full(communities, -1, dtype=np.int32),
+        position=np.full(communities, -1, dtype=np.int32),
         community=np.zeros(size, dtype=np.int32),
         phi=np.zeros(size),
         pi=np.zeros(size),
@@ -89,7 +148,7 @@ def new_scratch(communities: int, slots: int, largest_degree: int) -> Scratch:
         count=np.zeros(size),
         inverse=np.zeros(size),
         old=np.zeros(size),
-        home=np.zeros(size),
+        listed_weight=np.zeros(size),
         excess=np.zeros(size),
         rest=np.zeros(size),
         squares=np.zeros(size),
@@ -97,8 +156,23 @@ def new_scratch(communities: int, slots: int, largest_degree: int) -> Scratch:
         seen=np.full(communities, -1, dtype=np.int32),
         indicator=np.zeros(max(largest_degree, 1), dtype=np.int32),
         first=np.zeros(largest_degree + 1, dtype=np.int64),
-        elsewhere=np.zeros(max(largest_degree, 1)),
+        unlisted_weight=np.zeros(max(largest_degree, 1)),
         entry=np.zeros(entries, dtype=np.int32),
-        heard=np.zeros(entries),
+        link_weight=np.zeros(entries),
         uniforms=np.zeros((largest_degree + 1, 2)),
     )
+
+
+@inlined_lean_kernel
+def node_at(place: int, frame: Frame) -> Node:
+    """Return the node in this row of the tables."""
+    degree = frame.network.offsets[place + 1] - frame.network.offsets[place]
+    return Node(place, frame.names[place], degree, frame.priors.alpha[place], frame.priors.smallest[place])
+
+
+@inlined_lean_kernel
+def random_words(
+    node: Node, purpose: int, slot: int, block: int, key: Key
+) -> tuple[np.uint32, np.uint32, np.uint32, np.uint32]:
+    """Return four random words of a node: keyed by its name, never by its place."""
+    return philox4x32(node.name, key.sweep, stream_word(purpose, slot), np.uint32(block), key.low, key.high)

@@ -1,7 +1,7 @@
 """Rows of slots: reading a node's memberships into the local lists, writing them back, and the sums kept of them.
 
 The local lists in `Scratch` hold the communities that one update knows of: first those in the node's slots, then
-those its neighbours bring, then births.
+those of its neighbours, then births.
 """
 
 from __future__ import annotations
@@ -9,14 +9,23 @@ from __future__ import annotations
 import numpy as np
 
 from blockmix.numerics.compile import inlined_lean_kernel, lean_kernel
-from blockmix.samplers.scir.frame import EXPOSURE, LINKS_INSIDE, MEMBERS, MEMBERS_SQUARED, Scratch
-from blockmix.tables.layout import FIXED_POINT, Index, Network, Rows, Strengths
+from blockmix.samplers.scir.frame import (
+    EXPOSURE,
+    LINKS_INSIDE,
+    MEMBERS,
+    MEMBERS_SQUARED,
+    Batch,
+    Frame,
+    Node,
+    Scratch,
+)
+from blockmix.tables.layout import FIXED_POINT, Index, Rows, Strengths
 
 
 @inlined_lean_kernel
 def add_local(k: Index, phi: float, pi: float, at: int, scratch: Scratch) -> None:
     """Append community k to the local lists."""
-    scratch.place[k] = at
+    scratch.position[k] = at
     scratch.community[at] = k
     scratch.phi[at] = phi
     scratch.pi[at] = pi
@@ -26,16 +35,16 @@ def add_local(k: Index, phi: float, pi: float, at: int, scratch: Scratch) -> Non
 
 
 @inlined_lean_kernel
-def load_row(rows: Rows, a: int, scratch: Scratch) -> int:
+def load_row(rows: Rows, place: int, scratch: Scratch) -> int:
     """Copy the node's slots to the local lists; returns how many there are."""
     slots = rows.words.shape[1] // 2
-    total = np.float64(rows.total[a])
+    total = np.float64(rows.total[place])
     count = 0
     for j in range(slots):
-        k = rows.words[a, 2 * j]
+        k = rows.words[place, 2 * j]
         if k < 0:
             break
-        pi = np.float64(rows.weights[a, 2 * j + 1])
+        pi = np.float64(rows.weights[place, 2 * j + 1])
         add_local(k, pi * total, pi, count, scratch)
         count += 1
     return count
@@ -43,7 +52,7 @@ def load_row(rows: Rows, a: int, scratch: Scratch) -> int:
 
 @inlined_lean_kernel
 def weight_in(b: int, k: Index, rows: Rows) -> float:
-    """pi_bk."""
+    """Return pi_bk, which is 0 unless the row of b has community k."""
     for j in range(rows.words.shape[1] // 2):
         if rows.words[b, 2 * j] == k:
             return np.float64(rows.weights[b, 2 * j + 1])
@@ -53,16 +62,16 @@ def weight_in(b: int, k: Index, rows: Rows) -> float:
 
 
 @inlined_lean_kernel
-def leave_out_hidden(a: int, network: Network, rows: Rows, scratch: Scratch) -> None:
-    """Held-out partners are no non-neighbours either: count them with the neighbours that (S3) leaves out."""
-    slots = rows.words.shape[1] // 2
-    for i in range(network.hidden_offsets[a], network.hidden_offsets[a + 1]):
+def leave_out_hidden(node: Node, frame: Frame, scratch: Scratch) -> None:
+    """Count held-out partners with the neighbours that (S3) leaves out: they are no non-neighbours either."""
+    network, rows = frame.network, frame.rows
+    for i in range(network.hidden_offsets[node.place], network.hidden_offsets[node.place + 1]):
         b = network.hidden_neighbors[i]
-        for j in range(slots):
+        for j in range(rows.words.shape[1] // 2):
             k = rows.words[b, 2 * j]
             if k < 0:
                 break
-            at = scratch.place[k]
+            at = scratch.position[k]
             if at >= 0:
                 pi_b = np.float64(rows.weights[b, 2 * j + 1])
                 scratch.near[at] += pi_b
@@ -79,7 +88,7 @@ def keep_largest(count: int, slots: int, smallest: float, scratch: Scratch) -> t
     phis, communities = scratch.phi, scratch.community
     best = 0
     for at in range(count):
-        scratch.place[communities[at]] = -1
+        scratch.position[communities[at]] = -1
         if phis[at] > phis[best]:
             best = at
     phis[0], phis[best] = phis[best], phis[0]
@@ -112,7 +121,7 @@ def keep_largest(count: int, slots: int, smallest: float, scratch: Scratch) -> t
 
 @inlined_lean_kernel
 def sort_largest_first(count: int, phis: np.ndarray, communities: np.ndarray) -> None:
-    """By insertion: there are few."""
+    """Sort by insertion: there are few."""
     for at in range(2, count):
         phi, k = phis[at], communities[at]
         to = at
@@ -157,10 +166,10 @@ def write_row(kept: int, at: int, fresh: Rows, scratch: Scratch, statistics: np.
 
 
 @lean_kernel
-def commit_range(begin: int, end: int, first: int, stride: int, rows: Rows, fresh: Rows) -> None:
+def commit_range(begin: int, end: int, batch: Batch, rows: Rows, fresh: Rows) -> None:
     """Copy a batch's new rows into the table, once every worker has finished reading the old ones."""
     for i in range(begin, end):
-        a = first + i * stride
-        rows.total[a] = fresh.total[i]
+        place = batch.first + i * batch.stride
+        rows.total[place] = fresh.total[i]
         for j in range(rows.words.shape[1]):
-            rows.words[a, j] = fresh.words[i, j]
+            rows.words[place, j] = fresh.words[i, j]

@@ -1,42 +1,42 @@
-"""The diffusion's local step on dense rows: all K communities of every node followed, for small K.
+"""The diffusion's local move on dense rows: all K communities of every node followed, for small K.
 
-The rows are those of `layout` with K slots, in which slot k is community k and none is unused. There are then
+The rows are those of `tables.layout` with K slots, in which slot k is community k and none is unused. There are then
 no candidates, no truncation and no births to arrange for, (P1) to (P3): a community at zero moves to its
-Gamma(alpha) draw like any other. Everything else is the code of `local`, so that the law is the same.
+Gamma(alpha) draw like any other. Everything else is the code of `sparse`, so that the law is the same.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
+from blockmix.model.links import excess, shared_term
 from blockmix.numerics.compile import inlined_kernel, kernel
-from blockmix.samplers.scir.diffusion.links import sampled_place, systematic_sample
-from blockmix.samplers.scir.diffusion.local import move
+from blockmix.samplers.scir.diffusion.drift import Pull, move
+from blockmix.samplers.scir.diffusion.links import sample_neighbors, sampled_neighbor
 from blockmix.samplers.scir.diffusion.non_links import (
     correct_non_links,
     mean_exposure,
     non_link_exposure,
     weigh_exposure,
 )
-from blockmix.samplers.scir.frame import Scratch, Settings
+from blockmix.samplers.scir.frame import Batch, Frame, Node, Scratch, Work, node_at
 from blockmix.samplers.scir.rows import gather_statistics, leave_out_hidden, write_row
-from blockmix.tables.concentration import concentration
-from blockmix.tables.layout import FIXED_POINT, Key, Network, Prior, Rows, Strengths
+from blockmix.tables.layout import FIXED_POINT, Rows
 
 # The total of a row is a float32 that is divided by; what underflows stays here.
 LEAST_TOTAL = 1e-30
 
 
 @inlined_kernel
-def load_dense_row(rows: Rows, a: int, scratch: Scratch) -> float:
-    """Copy the node's row to the local lists, where community k stands in place k; returns its total.
+def load_dense_row(place: int, rows: Rows, scratch: Scratch) -> float:
+    """Copy the node's row to the local lists, with community k in position k; returns its total.
 
     `tilt` holds the memberships that links are read with: the node's own, or larger ones in warm-up.
     """
-    total = np.float64(rows.total[a])
-    for k in range(len(scratch.place)):
-        pi = np.float64(rows.weights[a, 2 * k + 1])
-        scratch.place[k] = k
+    total = np.float64(rows.total[place])
+    for k in range(len(scratch.position)):
+        pi = np.float64(rows.weights[place, 2 * k + 1])
+        scratch.position[k] = k
         scratch.community[k] = k
         scratch.phi[k] = pi * total
         scratch.pi[k] = pi
@@ -48,40 +48,36 @@ def load_dense_row(rows: Rows, a: int, scratch: Scratch) -> float:
 
 
 @inlined_kernel
-def stand_at_prior(
-    b: int, least: float, cut: float, rows: Rows, strengths: Strengths, scratch: Scratch
-) -> None:
-    """(P1) In warm-up a community of neighbour b in which the node has less than alpha stands at alpha."""
-    for k in range(len(scratch.place)):
+def raise_to_prior(b: int, least: float, frame: Frame, scratch: Scratch) -> None:
+    """(P1) In warm-up, raise communities of neighbour b in which the node has less than alpha to alpha."""
+    weights, value = frame.rows.weights, frame.strengths.value
+    for k in range(len(scratch.position)):
         if (
             scratch.tilt[k] < least
-            and rows.weights[b, 2 * k + 1] > cut
-            and strengths.value[k] > strengths.value[-1]
-        ):
+            and weights[b, 2 * k + 1] > frame.settings.cut
+            and value[k] > value[-1]
+        ):  # fmt: skip
             scratch.tilt[k] = least
 
 
 @inlined_kernel
-def read_dense_links(
-    a: int, network: Network, rows: Rows, strengths: Strengths, alpha: float, settings: Settings, key: Key,
-    scratch: Scratch,
-) -> float:  # fmt: skip
-    """(S4) Gather W and, per community, sum c1 pi_bk/Z_b, as `local.read_links` does; returns W."""
-    begin = network.offsets[a]
-    degree = network.offsets[a + 1] - begin
-    reads, weight, offset = systematic_sample(a, degree, settings, key)
-    communities = len(scratch.place)
-    value, weights = strengths.value, rows.weights
+def read_dense_links(node: Node, frame: Frame, scratch: Scratch) -> float:
+    """(S4) Gather W and, per community, sum c1 pi_bk/Z_b, as `links.read_links` does; returns W."""
+    value, weights = frame.strengths.value, frame.rows.weights
+    begin, communities = frame.network.offsets[node.place], len(scratch.position)
+    sample = sample_neighbors(node, frame)
+    weight = sample.weight
     background = value[-1]
-    least = alpha / np.float64(rows.total[a])
+    least = node.alpha / np.float64(frame.rows.total[node.place])
     total = 0.0
-    for i in range(reads):
-        b = network.neighbors[begin + sampled_place(i, offset, weight, degree)]
-        if settings.pull:
-            stand_at_prior(b, least, settings.cut, rows, strengths, scratch)
+    for i in range(sample.reads):
+        b = frame.network.neighbors[begin + sampled_neighbor(i, sample, node.degree)]
+        if frame.settings.pull:
+            raise_to_prior(b, least, frame, scratch)
         z = background
         for k in range(communities):
-            z += (value[k] - background) * scratch.tilt[k] * np.float64(weights[b, 2 * k + 1])
+            d = excess(value[k], background)
+            z += shared_term(d, scratch.tilt[k], np.float64(weights[b, 2 * k + 1]))
         scaled = weight / z
         total += background * scaled
         for k in range(communities):
@@ -93,54 +89,46 @@ def read_dense_links(
 
 
 @inlined_kernel
-def write_dense_row(
-    a: int, at: int, rows: Rows, fresh: Rows, scratch: Scratch, statistics: np.ndarray
-) -> None:
+def write_dense_row(place: int, at: int, rows: Rows, fresh: Rows, work: Work) -> None:
     """Store the new memberships, or the old ones where every draw underflowed (tiny alpha, no links)."""
-    communities = len(scratch.place)
+    scratch = work.scratch
+    communities = len(scratch.position)
     total = 0.0
     for k in range(communities):
         total += scratch.phi[k]
     if total < LEAST_TOTAL:
         for k in range(communities):
-            scratch.phi[k] = LEAST_TOTAL * np.float64(rows.weights[a, 2 * k + 1])
-    write_row(communities, at, fresh, scratch, statistics)
+            scratch.phi[k] = LEAST_TOTAL * np.float64(rows.weights[place, 2 * k + 1])
+    write_row(communities, at, fresh, scratch, work.statistics)
 
 
 @kernel
-def update_dense_node(
-    a: int, at: int, network: Network, rows: Rows, fresh: Rows, members: np.ndarray, strengths: Strengths,
-    prior: Prior, settings: Settings, key: Key, scratch: Scratch, statistics: np.ndarray,
-) -> float:  # fmt: skip
-    """Draw node a's memberships into row `at` of `fresh`; returns its half of links inside communities."""
-    alpha, communities = concentration(a, network, prior.alpha, prior.alpha_unlinked), len(scratch.place)
-    total = load_dense_row(rows, a, scratch)
-    background_gain = read_dense_links(a, network, rows, strengths, alpha, settings, key, scratch)
-    leave_out_hidden(a, network, rows, scratch)
-    non_link_exposure(communities, communities, members, strengths, settings.non_links == 0, scratch)
+def update_dense_node(node: Node, at: int, frame: Frame, fresh: Rows, work: Work) -> float:
+    """Draw the node's memberships into row `at` of `fresh`; returns its half of the links inside communities."""
+    scratch, settings, strengths = work.scratch, frame.settings, frame.strengths
+    communities = len(scratch.position)
+    total = load_dense_row(node.place, frame.rows, scratch)
+    background = read_dense_links(node, frame, scratch)
+    leave_out_hidden(node, frame, scratch)
+    non_link_exposure(communities, communities, frame, settings.non_links == 0, scratch)
     if settings.non_links > 0:
-        correct_non_links(a, communities, network, rows, strengths, settings, key, scratch)
-    inside = gather_statistics(communities, strengths, scratch, statistics)
+        correct_non_links(node, frame, scratch)
+    # The strengths weigh non-links themselves: their statistics are taken before the exposure is weighed.
+    inside = gather_statistics(communities, strengths, scratch, work.statistics)
     weigh_exposure(communities, settings.non_link_weight, scratch)
-    mean = mean_exposure(communities, strengths, scratch)
+    pull = Pull(background, mean_exposure(communities, strengths, scratch), total)
     for k in range(communities):
         scratch.pi[k] = scratch.tilt[k]
-    move(a, communities, communities, background_gain, mean, total, strengths, alpha, settings, key, scratch)
-    write_dense_row(a, at, rows, fresh, scratch, statistics)
+    move(node, communities, communities, pull, frame, scratch)
+    write_dense_row(node.place, at, frame.rows, fresh, work)
     return inside
 
 
 @kernel
-def update_dense_range(
-    begin: int, end: int, first: int, stride: int, network: Network, rows: Rows, fresh: Rows,
-    members: np.ndarray, strengths: Strengths, prior: Prior, settings: Settings, key: Key, scratch: Scratch,
-    statistics: np.ndarray, sums: np.ndarray,
-) -> None:  # fmt: skip
-    """Update nodes first + i * stride for i in [begin, end): one worker's share of a batch."""
+def update_dense_range(begin: int, end: int, batch: Batch, frame: Frame, fresh: Rows, work: Work) -> None:
+    """Update nodes number begin to end - 1 of a batch into the same rows of `fresh`: one worker's share of it."""
     for i in range(begin, end):
-        inside = update_dense_node(
-            first + i * stride, i, network, rows, fresh, members, strengths, prior, settings, key, scratch,
-            statistics,
-        )  # fmt: skip
-        sums[0] += np.int64(inside * FIXED_POINT)
-        sums[2] += np.int64(FIXED_POINT)
+        node = node_at(batch.first + i * batch.stride, frame)
+        inside = update_dense_node(node, i, frame, fresh, work)
+        work.sums[0] += np.int64(inside * FIXED_POINT)
+        work.sums[2] += np.int64(FIXED_POINT)

@@ -1,37 +1,22 @@
-"""What non-links say: the closed form (S3), (S5), and its unbiased correction from a sample."""
+"""Non-links in the diffusion: the closed form (S3), (S5), and its unbiased correction from a sample."""
 
 from __future__ import annotations
 
 import numpy as np
 
+from blockmix.model.links import excess, link_probability, outcome_probability, shared_term
 from blockmix.numerics.compile import inlined_lean_kernel, lean_kernel
-from blockmix.numerics.philox import philox4x32, stream_word
 from blockmix.numerics.purposes import DRAW_NON_LINKS
-from blockmix.samplers.scir.frame import MEMBERS, MEMBERS_SQUARED, Scratch, Settings
-from blockmix.tables.layout import Key, Network, Rows, Strengths
-
-# A community can hold links only, so that its exposure to non-links is a difference of nearly equal sums.
-TINY = 1e-12
-# 1 - delta - d pi R2/R is at least 1 - beta; this keeps a strength next to one from dividing by zero.
-LEAST_DENOMINATOR = 1e-6
-
-
-@inlined_lean_kernel
-def resummed_exposure(rest: float, squares: float, d: float, free: float) -> float:
-    """(S5) Sum over non-neighbours of pi_bk/Z_ab, from R_k, R2_k, d = d_k pi_ak and 1 - delta: mean of two cases."""
-    if rest <= TINY:
-        return 0.0
-    equal_weights = rest / max(free - d * squares / rest, LEAST_DENOMINATOR)
-    all_or_nothing = squares / max(free - d, LEAST_DENOMINATOR) + (rest - squares) / free
-    return 0.5 * (equal_weights + all_or_nothing)
+from blockmix.samplers.scir.exposure import LEAST_DENOMINATOR, resummed_exposure
+from blockmix.samplers.scir.frame import MEMBERS, MEMBERS_SQUARED, Frame, Node, Scratch, random_words
+from blockmix.tables.layout import Network, Strengths
 
 
 @lean_kernel
-def non_link_exposure(
-    count: int, own: int, members: np.ndarray, strengths: Strengths, resum: bool, scratch: Scratch
-) -> None:
-    """(S3), (S5) exposure_k = sum over non-neighbours of pi_bk/Z_ab, in closed form from S_k and Q_k."""
-    background = strengths.value[-1]
+def non_link_exposure(count: int, own: int, frame: Frame, resum: bool, scratch: Scratch) -> None:
+    """(S3), (S5) Set exposure_k = sum over non-neighbours of pi_bk/Z_ab, in closed form from S_k and Q_k."""
+    members, value = frame.members, frame.strengths.value
+    background = value[-1]
     for at in range(count):
         k = scratch.community[at]
         pi = scratch.pi[at] if at < own else 0.0
@@ -41,7 +26,7 @@ def non_link_exposure(
             scratch.exposure[at] = max(rest, 0.0) / free
             continue
         squares = min(max(members[k, MEMBERS_SQUARED] - pi * pi - scratch.near_squared[at], 0.0), rest)
-        d = (strengths.value[k] - background) * scratch.pi[at]
+        d = excess(value[k], background) * scratch.pi[at]
         scratch.exposure[at] = resummed_exposure(rest, squares, d, free)
 
 
@@ -54,18 +39,18 @@ def weigh_exposure(count: int, weight: float, scratch: Scratch) -> None:
 
 @lean_kernel
 def mean_exposure(own: int, strengths: Strengths, scratch: Scratch) -> float:
-    """X = sum_k pi_k x_k with x_k = (beta_k - delta) exposure_k."""
+    """Compute X = sum_k pi_k x_k with x_k = (beta_k - delta) exposure_k."""
     background = strengths.value[-1]
     mean = 0.0
     for at in range(own):
         k = scratch.community[at]
-        mean += scratch.pi[at] * (strengths.value[k] - background) * scratch.exposure[at]
+        mean += scratch.pi[at] * excess(strengths.value[k], background) * scratch.exposure[at]
     return mean
 
 
 @lean_kernel
-def stands_in(entries: np.ndarray, begin: int, end: int, value: int) -> bool:
-    """Binary search for a value in the increasing entries[begin:end]."""
+def contains(entries: np.ndarray, begin: int, end: int, value: int) -> bool:
+    """Search for a value in the increasing entries[begin:end], by bisection."""
     low, high = begin, end
     while low < high:
         middle = (low + high) // 2
@@ -78,76 +63,65 @@ def stands_in(entries: np.ndarray, begin: int, end: int, value: int) -> bool:
 
 @lean_kernel
 def is_non_link(a: int, b: int, network: Network) -> bool:
-    """Whether a and b are two nodes seen not to be linked."""
-    if a == b or stands_in(network.neighbors, network.offsets[a], network.offsets[a + 1], b):
+    """Return whether a and b are two nodes observed not to be linked."""
+    if a == b or contains(network.neighbors, network.offsets[a], network.offsets[a + 1], b):
         return False
-    return not stands_in(
-        network.hidden_neighbors, network.hidden_offsets[a], network.hidden_offsets[a + 1], b
-    )
+    return not contains(network.hidden_neighbors, network.hidden_offsets[a], network.hidden_offsets[a + 1], b)
 
 
 @lean_kernel
-def correct_non_links(
-    a: int, count: int, network: Network, rows: Rows, strengths: Strengths, settings: Settings, key: Key,
-    scratch: Scratch,
-) -> None:  # fmt: skip
+def correct_non_links(node: Node, frame: Frame, scratch: Scratch) -> None:
     """(S3) Add c_0 times the sum over sampled non-links of (exact - first order): unbiased again.
 
     With as many draws as there are non-neighbours all of them are visited instead, and the sum is exact.
     """
+    network, wanted = frame.network, frame.settings.non_links
     nodes = len(network.offsets) - 1
-    degree = network.offsets[a + 1] - network.offsets[a]
-    hidden = network.hidden_offsets[a + 1] - network.hidden_offsets[a]
-    eligible = nodes - 1 - degree - hidden
+    hidden = network.hidden_offsets[node.place + 1] - network.hidden_offsets[node.place]
+    eligible = nodes - 1 - node.degree - hidden
     if eligible <= 0:
         return
-    everyone = settings.non_links >= eligible
-    weight = 1.0 if everyone else eligible / settings.non_links
-    draws = nodes if everyone else settings.non_links
+    everyone = wanted >= eligible
+    weight = 1.0 if everyone else eligible / wanted
+    draws = nodes if everyone else wanted
     attempt = 0
     for i in range(draws):
         if everyone:
             b = i
-            if not is_non_link(a, b, network):
+            if not is_non_link(node.place, b, network):
                 continue
         else:
-            b = a
-            while not is_non_link(a, b, network):
-                word, _, _, _ = philox4x32(
-                    np.uint32(a),
-                    key.sweep,
-                    stream_word(DRAW_NON_LINKS, 0),
-                    np.uint32(attempt),
-                    key.low,
-                    key.high,
-                )
+            b = node.place
+            while not is_non_link(node.place, b, network):
+                word, _, _, _ = random_words(node, DRAW_NON_LINKS, 0, attempt, frame.key)
                 b = int(np.int64((np.uint64(word) * np.uint64(nodes)) >> np.uint64(32)))
                 attempt += 1
-        add_correction(b, weight, rows, strengths, scratch)
+        add_correction(b, weight, frame, scratch)
 
 
 @lean_kernel
-def add_correction(b: int, weight: float, rows: Rows, strengths: Strengths, scratch: Scratch) -> None:
-    """One non-neighbour's exact term less its first-order term, times its weight."""
-    background = strengths.value[-1]
+def add_correction(b: int, weight: float, frame: Frame, scratch: Scratch) -> None:
+    """Add one non-neighbour's exact term less its first-order term, times its weight."""
+    rows, value = frame.rows, frame.strengths.value
+    background = value[-1]
     slots = rows.words.shape[1] // 2
     shared = 0.0
     for j in range(slots):
         k = rows.words[b, 2 * j]
         if k < 0:
             break
-        at = scratch.place[k]
+        at = scratch.position[k]
         if at >= 0:
-            shared += (
-                (strengths.value[k] - background) * scratch.pi[at] * np.float64(rows.weights[b, 2 * j + 1])
-            )
-    error = 1.0 / max(1.0 - background - shared, LEAST_DENOMINATOR) - 1.0 / (1.0 - background)
+            d = excess(value[k], background)
+            shared += shared_term(d, scratch.pi[at], np.float64(rows.weights[b, 2 * j + 1]))
+    likelihood = outcome_probability(0, link_probability(background, shared))
+    error = 1.0 / max(likelihood, LEAST_DENOMINATOR) - 1.0 / (1.0 - background)
     if error == 0.0:
         return
     for j in range(slots):
         k = rows.words[b, 2 * j]
         if k < 0:
             break
-        at = scratch.place[k]
+        at = scratch.position[k]
         if at >= 0:
             scratch.exposure[at] += weight * error * np.float64(rows.weights[b, 2 * j + 1])

@@ -1,4 +1,4 @@
-"""What non-links say in the link-indicator move: the tilts of the proposal (G2) and the residual of the test (G4)."""
+"""Non-links in the link-indicator move: the tilts of the proposal (G2), and the residual of the test (G4)."""
 
 from __future__ import annotations
 
@@ -7,21 +7,19 @@ from typing import NamedTuple
 
 import numpy as np
 
+from blockmix.model.links import excess
 from blockmix.numerics.compile import inlined_lean_kernel
-from blockmix.samplers.scir.diffusion.non_links import resummed_exposure
-from blockmix.samplers.scir.frame import MEMBERS, MEMBERS_SQUARED, Scratch, Tilt
+from blockmix.samplers.scir.constants import LEAST_TILT, SERIES_LIMIT
+from blockmix.samplers.scir.exposure import resummed_exposure
+from blockmix.samplers.scir.frame import MEMBERS, MEMBERS_SQUARED, Frame, Node, Scratch, Tilt
 from blockmix.samplers.scir.indicators.near import near_in
 from blockmix.samplers.scir.rows import add_local
-from blockmix.tables.layout import Index, Network, Rows, Strengths
+from blockmix.tables.layout import Index, Strengths
 
-# The tilt of a community against the node's typical one stays above this, so that proposals stay bounded.
-LEAST_TILT = 0.2
 # 1 - v of a non-link stays above this: a strength of one would forbid non-links altogether.
 LEAST_NON_LINK = 1e-6
 # A community's members that are no neighbours: less is none, and their squares weigh at least this share of them.
 LEAST_REST, LEAST_SQUARES = 1e-9, 1e-3
-# Below this |v| five terms of the series of log(1 - v) are exact to 2e-13, and cheaper than the logarithm.
-SERIES_LIMIT = 0.01
 
 
 class Outsider(NamedTuple):
@@ -37,7 +35,7 @@ class Outsider(NamedTuple):
 def rest_of(
     k: Index, pi: float, near: float, near_squared: float, members: np.ndarray
 ) -> tuple[float, float]:
-    """R_k and R2_k of (S5): what the members of k that are neither neighbours nor held out sum to."""
+    """Compute R_k and R2_k of (S5): sums over the members of k that are neither neighbours nor held out."""
     rest = members[k, MEMBERS] - pi - near
     if rest <= LEAST_REST:
         return 0.0, 0.0
@@ -47,7 +45,7 @@ def rest_of(
 
 @inlined_lean_kernel
 def set_exposure(own: int, strengths: Strengths, scratch: Scratch) -> None:
-    """(S5) exposure_k = sum over non-neighbours of pi_bk/Z_ab for the node's own communities."""
+    """(S5) Set exposure_k = sum over non-neighbours of pi_bk/Z_ab for the node's own communities."""
     free = 1.0 - strengths.value[-1]
     for at in range(own):
         scratch.exposure[at] = resummed_exposure(
@@ -56,33 +54,32 @@ def set_exposure(own: int, strengths: Strengths, scratch: Scratch) -> None:
 
 
 @inlined_lean_kernel
-def tilt_of(excess: float, rest: float, free: float, tilt: Tilt) -> float:
-    """(G2) lambda_k = 1 + (x_k - x)/A with x_k = max(d_k, 0) R_k/(1 - delta), not below the least."""
-    x = tilt.weight * max(excess, 0.0) * rest / free
+def tilt_of(d: float, rest: float, free: float, tilt: Tilt) -> float:
+    """(G2) Compute lambda_k = 1 + (x_k - x)/A with x_k = max(d_k, 0) R_k/(1 - delta), not below the least."""
+    x = tilt.weight * max(d, 0.0) * rest / free
     value: float = max(1.0 + (x - tilt.typical) / tilt.mass, LEAST_TILT)
     return value
 
 
 @inlined_lean_kernel
-def set_tilts(
-    count: int, mass: float, members: np.ndarray, strengths: Strengths, weight: float, scratch: Scratch
-) -> Tilt:
-    """(G2) lambda_k for every local community, from their x_k and a typical value x.
+def set_tilts(node: Node, count: int, frame: Frame, scratch: Scratch) -> Tilt:
+    """(G2) Set lambda_k of every local community, from their x_k and a typical value x.
 
     x is the mean over the neighbours' listed communities: a value that does not depend on the node's own
     memberships, as an exact step needs.
     """
-    free = 1.0 - strengths.value[-1]
-    total, homes = 0.0, 0.0
+    mass = node.degree + len(frame.members) * node.alpha
+    weight = frame.settings.non_link_weight
+    free = 1.0 - frame.strengths.value[-1]
+    total, listed = 0.0, 0.0
     for at in range(count):
         rest, squares = rest_of(
-            scratch.community[at], scratch.pi[at], scratch.near[at], scratch.near_squared[at], members
+            scratch.community[at], scratch.pi[at], scratch.near[at], scratch.near_squared[at], frame.members
         )
         scratch.rest[at], scratch.squares[at] = rest, squares
-        home = scratch.home[at]
-        total += home * max(scratch.excess[at], 0.0) * rest
-        homes += home
-    typical = weight * total / (free * homes) if homes > 0.0 else 0.0
+        total += scratch.listed_weight[at] * max(scratch.excess[at], 0.0) * rest
+        listed += scratch.listed_weight[at]
+    typical = weight * total / (free * listed) if listed > 0.0 else 0.0
     typical = min(typical, (1.0 - LEAST_TILT) * mass)
     tilt = Tilt(typical, mass, 1.0 - typical / mass, weight)
     for at in range(count):
@@ -91,23 +88,20 @@ def set_tilts(
 
 
 @inlined_lean_kernel
-def outsider(
-    a: int, k: Index, network: Network, rows: Rows, members: np.ndarray, strengths: Strengths, tilt: Tilt,
-    scratch: Scratch,
-) -> Outsider:  # fmt: skip
-    """What non-links say of a community that is not in the local lists."""
+def outsider(node: Node, k: Index, frame: Frame, tilt: Tilt, scratch: Scratch) -> Outsider:
+    """Compute what non-links tell about a community that is not in the local lists."""
     near, near_squared = 0.0, 0.0
-    if scratch.seen[k] == a:
-        near, near_squared = near_in(a, k, network, rows)
-    background = strengths.value[-1]
-    excess = strengths.value[k] - background
-    rest, squares = rest_of(k, 0.0, near, near_squared, members)
-    return Outsider(excess, rest, squares, tilt_of(excess, rest, 1.0 - background, tilt))
+    if scratch.seen[k] == node.place:
+        near, near_squared = near_in(node, k, frame)
+    background = frame.strengths.value[-1]
+    d = excess(frame.strengths.value[k], background)
+    rest, squares = rest_of(k, 0.0, near, near_squared, frame.members)
+    return Outsider(d, rest, squares, tilt_of(d, rest, 1.0 - background, tilt))
 
 
 @inlined_lean_kernel
 def add_outsider(k: Index, at: int, found: Outsider, scratch: Scratch) -> None:
-    """Append it to the local lists, without links so far."""
+    """Append a community to the local lists, with its tilt and no links yet."""
     add_local(k, 0.0, 0.0, at, scratch)
     scratch.excess[at], scratch.rest[at], scratch.squares[at] = found.excess, found.rest, found.squares
     scratch.tilt[at], scratch.inverse[at], scratch.count[at] = found.tilt, 1.0 / found.tilt, 0.0
@@ -115,7 +109,7 @@ def add_outsider(k: Index, at: int, found: Outsider, scratch: Scratch) -> None:
 
 @inlined_lean_kernel
 def log_of_non_links(v: float, rest: float, squares: float) -> float:
-    """(G4) The part of one community in log T, with v = d_k pi_k/(1 - delta): the mean of the two cases of (S5).
+    """(G4) Compute one community's part of log T, with v = d_k pi_k/(1 - delta): the mean of the two cases of (S5).
 
     The first has members of equal weight, the second members that weigh one or next to nothing.
     """
@@ -134,7 +128,7 @@ def log_of_non_links(v: float, rest: float, squares: float) -> float:
 def residual_gain(
     count: int, own: int, total: float, strengths: Strengths, tilt: Tilt, scratch: Scratch
 ) -> float:
-    """(G4) What is left to the test: log T + A log(sum lambda_k pi_k) at the new memberships less at the old."""
+    """(G4) Compute what is left to the test: log T + A log(sum lambda_k pi_k), new memberships less old."""
     scale = 1.0 / (1.0 - strengths.value[-1])
     share = 1.0 / total
     new, old, result = 0.0, 0.0, 0.0

@@ -57,7 +57,7 @@ def link_shape(a: int, pi: Matrix, adjacency: Matrix, observed: Mask, g: Globals
 
 
 def non_link_exact(a: int, pi: Matrix, adjacency: Matrix, observed: Mask, g: Globals) -> Vector:
-    """Sum of r_ab(k) - pi_ak over the observed non-neighbours of a, pair by pair."""
+    """Sum r_ab(k) - pi_ak over the observed non-neighbours of a, pair by pair."""
     total = np.zeros(pi.shape[1])
     for b in non_links_of(a, adjacency, observed):
         total += indicator_posterior(0, pi[a], pi[b], g.beta, g.delta) - pi[a]
@@ -65,14 +65,14 @@ def non_link_exact(a: int, pi: Matrix, adjacency: Matrix, observed: Mask, g: Glo
 
 
 def non_link_first_order(a: int, pi: Matrix, adjacency: Matrix, observed: Mask, g: Globals) -> Vector:
-    """(S3) The same sum with 1/Z expanded to first order: pi_ak/(1-delta) (sum_j x_j pi_aj - x_k)."""
+    """(S3) Compute the same sum with 1/Z expanded to first order: pi_ak/(1-delta) (sum_j x_j pi_aj - x_k)."""
     x = (g.beta - g.delta) * pi[non_links_of(a, adjacency, observed)].sum(axis=0) / (1.0 - g.delta)
     net: Vector = pi[a] * (float(x @ pi[a]) - x)
     return net
 
 
 def non_link_resummed(a: int, pi: Matrix, adjacency: Matrix, observed: Mask, g: Globals) -> Vector:
-    """(S5) The sum with 1/Z resummed inside each community, from the first two moments of its members."""
+    """(S5) Compute the sum with 1/Z resummed inside each community, from the first two moments of its members."""
     rows = pi[non_links_of(a, adjacency, observed)]
     r1, r2 = rows.sum(axis=0), (rows**2).sum(axis=0)
     x = resummed_exposure(r1, r2, pi[a], g)
@@ -80,14 +80,19 @@ def non_link_resummed(a: int, pi: Matrix, adjacency: Matrix, observed: Mask, g: 
 
 
 def resummed_exposure(r1: Vector, r2: Vector, pi_a: Vector, g: Globals) -> Vector:
-    """(S5) x_k = sum_b d_k t_b/(1 - delta - d_k pi_ak t_b), t_b = pi_bk, from R = sum t_b and R2 = sum t_b^2.
+    """(S5) Compute x_k = sum_b d_k t_b/(1 - delta - d_k pi_ak t_b), t_b = pi_bk, from R = sum t_b and R2 = sum t_b^2.
 
     The mean of two sums with these moments: of R^2/R2 members that weigh R2/R each, the least there can be, and of
     R2 members that weigh one and others that weigh nothing, the most.
     """
-    d, free = g.beta - g.delta, 1.0 - g.delta
+    d = g.beta - g.delta
+    return np.asarray(d * exposure_of(r1, r2, d * pi_a, 1.0 - g.delta))
+
+
+def exposure_of(r1: Vector, r2: Vector, slope: Vector, free: float) -> Vector:
+    """(S5) Compute sum_b t_b/(1 - delta - slope t_b), the mean of the two sums that `resummed_exposure` names."""
     ratio = np.divide(r2, r1, out=np.zeros_like(r1), where=r1 > 0)
-    return 0.5 * d * (r1 / (free - d * pi_a * ratio) + r2 / (free - d * pi_a) + (r1 - r2) / free)
+    return np.asarray(0.5 * (r1 / (free - slope * ratio) + r2 / (free - slope) + (r1 - r2) / free))
 
 
 def split_drift(phi_a: Vector, link: Vector, x: Vector, alpha: float) -> tuple[Vector, Vector]:
@@ -104,7 +109,7 @@ def split_drift(phi_a: Vector, link: Vector, x: Vector, alpha: float) -> tuple[V
 
 
 def cir_moments(phi: Vector, shape: Vector, rate: Vector, step: float) -> tuple[Vector, Vector]:
-    """(S2) Mean and variance after a step h of dphi = (A - b phi)/2 dt + sqrt(phi) dW, in closed form."""
+    """(S2) Compute mean and variance after a step h of dphi = (A - b phi)/2 dt + sqrt(phi) dW, in closed form."""
     decay = np.exp(-rate * step / 2.0)
     mean = phi * decay + shape / rate * (1.0 - decay)
     variance = phi * decay * 2.0 * (1.0 - decay) / rate + shape * ((1.0 - decay) / rate) ** 2
@@ -112,7 +117,7 @@ def cir_moments(phi: Vector, shape: Vector, rate: Vector, step: float) -> tuple[
 
 
 def birth_rate(bulk: int, alpha: float, scale: float, eps: float) -> float:
-    """(P2) Expected number of communities reborn above eps: |B| alpha E1(eps c)."""
+    """(P2) Compute the expected number of communities reborn above eps: |B| alpha E1(eps c)."""
     return float(bulk * alpha * exp1(eps * scale))
 
 
@@ -127,7 +132,7 @@ class PairCounts:
 
 
 def pair_counts(pi: Matrix, adjacency: Matrix, observed: Mask, g: Globals) -> PairCounts:
-    """(S6) Sums of (M3) over links and non-links, and what is left to the background, pair by pair."""
+    """(S6) Sum (M3) over links and non-links, and what is left to the background, pair by pair."""
     counts = [np.zeros(pi.shape[1]), np.zeros(pi.shape[1])]
     outside = [0.0, 0.0]
     for a in range(len(pi)):

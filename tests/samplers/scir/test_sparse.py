@@ -9,19 +9,30 @@ import pytest
 from scipy import stats
 from scipy.special import exp1
 
+from blockmix.model.reference import links_of, non_links_of
 from blockmix.numerics.cir import cir_scale
 from blockmix.numerics.compile import from_python
-from blockmix.samplers.scir import reference
-from blockmix.samplers.scir.diffusion import local
-from blockmix.samplers.scir.diffusion.births import birth_survives, give_birth
-from blockmix.samplers.scir.diffusion.links import read_links, sampled_place
+from blockmix.samplers.scir.diffusion.births import birth_survives, draw_births
+from blockmix.samplers.scir.diffusion.drift import Pull, split_drift
+from blockmix.samplers.scir.diffusion.links import NeighborSample, read_links, sampled_neighbor
 from blockmix.samplers.scir.diffusion.non_links import (
     correct_non_links,
     is_non_link,
     mean_exposure,
     non_link_exposure,
 )
-from blockmix.samplers.scir.frame import EXPOSURE, LINKS_INSIDE, MEMBERS, STATISTICS, new_scratch
+from blockmix.samplers.scir.diffusion.sparse import update_range
+from blockmix.samplers.scir.frame import (
+    EXPOSURE,
+    LINKS_INSIDE,
+    MEMBERS,
+    STATISTICS,
+    Batch,
+    NodePriors,
+    new_scratch,
+    node_at,
+)
+from blockmix.samplers.scir.reference import diffusion as reference
 from blockmix.samplers.scir.rows import (
     add_local,
     gather_statistics,
@@ -30,12 +41,12 @@ from blockmix.samplers.scir.rows import (
     load_row,
     write_row,
 )
-from blockmix.samplers.scir.strengths import collect_pairs
+from blockmix.samplers.scir.strengths import PairCounts, collect_pairs
 from blockmix.tables.layout import FIXED_POINT, Network, Strengths, empty_rows
 
 # Kernels that others are compiled into cannot be called from Python as they are.
-add_local, gather_statistics, keep_largest, leave_out_hidden, load_row, write_row = map(
-    from_python, (add_local, gather_statistics, keep_largest, leave_out_hidden, load_row, write_row)
+add_local, gather_statistics, keep_largest, leave_out_hidden, load_row, node_at, write_row = map(
+    from_python, (add_local, gather_statistics, keep_largest, leave_out_hidden, load_row, node_at, write_row)
 )
 
 SEEDS = range(4)
@@ -49,21 +60,19 @@ SMALLEST_P = 1e-3 / COMPARISONS
 
 def read(case, a, non_links=0, resum=True):
     """The steps of `update_node` up to the drift; returns the local count and W."""
-    settings = case.settings._replace(non_links=non_links)
+    node, frame = case.node(a), case.frame(settings=case.settings._replace(non_links=non_links))
     own = load_row(case.rows, a, case.scratch)
-    count, gain = read_links(
-        a, own, case.network, case.rows, case.strengths, case.prior.alpha, settings, case.key, case.scratch
-    )
+    count, gain = read_links(node, own, frame, case.scratch)
     assert count == own
-    leave_out_hidden(a, case.network, case.rows, case.scratch)
-    non_link_exposure(count, own, case.members, case.strengths, resum and not non_links, case.scratch)
+    leave_out_hidden(node, frame, case.scratch)
+    non_link_exposure(count, own, frame, resum and not non_links, case.scratch)
     if non_links:
-        correct_non_links(a, count, case.network, case.rows, case.strengths, settings, case.key, case.scratch)
+        correct_non_links(node, frame, case.scratch)
     return own, gain
 
 
 def forget(case, count):
-    case.scratch.place[case.scratch.community[:count]] = -1
+    case.scratch.position[case.scratch.community[:count]] = -1
 
 
 def spread(case, count, values):
@@ -138,10 +147,9 @@ def test_the_split_drift_without_noise_is_the_drift_of_the_reference(kernel_case
         s = case.scratch
         mean = mean_exposure(own, case.strengths, s)
         for at in range(own):
-            shape, rate = local.split_drift(
-                at, gain, mean, case.total[a], case.strengths, case.prior.alpha, s
-            )
-            assert shape >= case.prior.alpha
+            pull = Pull(gain, mean, case.total[a])
+            shape, rate = split_drift(at, pull, case.g.alpha, case.frame(), s)
+            assert shape >= case.g.alpha
             assert rate >= 1.0
             k = s.community[at]
             drift = shape - rate * phi[a, k]
@@ -161,12 +169,13 @@ def test_every_neighbour_of_a_systematic_sample_is_read_equally_often():
             weight = degree / reads
             hits = np.zeros(degree, dtype=int)
             for cell in range(degree):
-                places = [sampled_place(i, (cell + 0.5) / reads, weight, degree) for i in range(reads)]
+                sample = NeighborSample(reads, weight, (cell + 0.5) / reads)
+                places = [sampled_neighbor(i, sample, degree) for i in range(reads)]
                 assert len(set(places)) == reads
                 hits[places] += 1
             np.testing.assert_array_equal(hits, reads)
     # an offset that rounding carries to its very end stays inside the list
-    assert sampled_place(2, 7 / 3, 7 / 3, 7) == 6
+    assert sampled_neighbor(2, NeighborSample(3, 7 / 3, 7 / 3), 7) == 6
 
 
 def test_a_sample_of_neighbours_estimates_all_of_them_without_bias(kernel_case):
@@ -223,31 +232,31 @@ def test_pairs_inside_communities_are_counted_as_in_the_reference(kernel_case, s
         own, _ = read(case, a, non_links=10**6)
         inside += gather_statistics(own, case.strengths, case.scratch, statistics[0])
         forget(case, own)
-    links, non_links = np.zeros(communities), np.zeros(communities)
+    counts = PairCounts(np.zeros(communities), np.zeros(communities))
     np.testing.assert_allclose(
         statistics[0, :, :2] / FIXED_POINT, -case.members, atol=2 * len(case.pi) / FIXED_POINT
     )
-    collect_pairs(statistics, case.strengths.value, links, non_links)
+    collect_pairs(statistics, case.strengths.value, counts)
     expected = reference.pair_counts(case.pi, case.adjacency, case.observed, case.g)
-    np.testing.assert_allclose(links, expected.links, atol=SINGLE_PRECISION)
-    np.testing.assert_allclose(non_links, expected.non_links, atol=SINGLE_PRECISION)
+    np.testing.assert_allclose(counts.links, expected.links, atol=SINGLE_PRECISION)
+    np.testing.assert_allclose(counts.non_links, expected.non_links, atol=SINGLE_PRECISION)
     assert inside == pytest.approx(expected.links.sum(), abs=SINGLE_PRECISION)
     assert not statistics[0, :, [LINKS_INSIDE, EXPOSURE]].any()
 
 
-def birth_case(communities, strength, members):
-    value = np.append(np.full(communities, strength), 0.05)
-    return (
-        np.full((communities, 2), members),
-        Strengths(value, value.copy(), value.copy()),
-        new_scratch(communities, 4, 4),
-    )
-
-
-def lonely(nodes):
-    """A network without links, nobody in any community."""
+def birth_case(case, nodes, communities, strength, members, alpha, smallest):
+    """A network without links, where every community has so many members; the frame and work space of a node."""
     none, empty = np.zeros(nodes + 1, dtype=np.int64), np.zeros(0, dtype=np.int32)
-    return Network(none, empty, none, empty), empty_rows(nodes, 2)
+    value = np.append(np.full(communities, strength), 0.05)
+    frame = case.frame(
+        network=Network(none, empty, none, empty),
+        names=np.arange(nodes, dtype=np.uint32),
+        rows=empty_rows(nodes, 2),
+        members=np.full((communities, 2), members),
+        strengths=Strengths(value, value.copy(), value.copy()),
+        priors=NodePriors(np.full(nodes, alpha), np.full(nodes, smallest)),
+    )
+    return frame, new_scratch(communities, 4, 4)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -257,13 +266,10 @@ def test_a_birth_survives_as_its_exposure_to_non_links_says(kernel_case, seed):
     decisions = []
     for a, k, u, size, mean in np.random.default_rng(seed).random((400, 5)):
         a, k, size, mean, step = int(15 * a), int(6 * k), 9 * size, mean, case.settings.step
-        rest = case.pi[reference.non_links_of(a, case.adjacency, case.observed), k].sum() + case.pi[a, k]
+        rest = case.pi[non_links_of(a, case.adjacency, case.observed), k].sum() + case.pi[a, k]
         loss = (case.g.beta[k] - case.g.delta) * rest / (1 - case.g.delta) - mean
         larger = cir_scale(1 + max(loss, 0.0) / case.total[a], step) - cir_scale(1.0, step)
-        found = birth_survives(
-            a, k, size, u, mean, case.total[a], case.network, case.rows, case.members, case.strengths,
-            case.settings, case.key,
-        )  # fmt: skip
+        found = birth_survives(case.node(a), k, size, u, Pull(0.0, mean, case.total[a]), case.frame())
         assert found == (u <= np.exp(-larger * size))
         decisions.append(found)
     assert 0.1 < np.mean(decisions) < 0.95
@@ -272,19 +278,18 @@ def test_a_birth_survives_as_its_exposure_to_non_links_says(kernel_case, seed):
 @pytest.mark.parametrize("loss", [False, True])
 def test_births_have_the_number_and_the_sizes_of_a_gamma_process(kernel_case, loss):
     """(P2): Poisson(K alpha E1(eps c)) of density e^(-cx)/x above eps, c larger where non-links object."""
-    case = kernel_case(0)
-    alone = lonely(4000)
     communities, alpha, step, smallest, total = 4000, 0.0005, 0.5, 0.01, 3.0
-    members, strengths, scratch = birth_case(communities, 0.5 if loss else 0.05, 20.0)
-    settings = case.settings._replace(step=step, smallest=smallest)
+    strength = 0.5 if loss else 0.05
+    frame, scratch = birth_case(kernel_case(0), 4000, communities, strength, 20.0, alpha, smallest)
+    assert frame.settings.step == step
     rate = 1.0 + (0.45 * 20.0 / 0.95 / total if loss else 0.0)
     scale = cir_scale(rate, step)
     numbers, sizes = [], []
     for a in range(4000):
-        count = give_birth(a, 0, *alone, members, 0.0, total, strengths, alpha, settings, case.key, scratch)
+        count = draw_births(node_at(a, frame), 0, Pull(0.0, 0.0, total), frame, scratch)
         numbers.append(count)
         sizes.extend(scratch.phi[:count])
-        scratch.place[scratch.community[:count]] = -1
+        scratch.position[scratch.community[:count]] = -1
     expected = communities * alpha * exp1(smallest * scale)
     # two births on one community are one entry: one in 4000 of them
     assert (
@@ -299,27 +304,24 @@ def test_births_have_the_number_and_the_sizes_of_a_gamma_process(kernel_case, lo
 
 def test_births_on_one_community_add_up_to_its_gamma_draw(kernel_case):
     """With no smallest size to speak of, the jumps of one community are a Gamma(alpha)/c variable."""
-    case, alone = kernel_case(0), lonely(4000)
-    members, strengths, scratch = birth_case(1, 0.05, 0.0)
-    settings = case.settings._replace(step=0.5, smallest=1e-9)
+    frame, scratch = birth_case(kernel_case(0), 4000, 1, 0.05, 0.0, 0.7, 1e-9)
     sizes = np.zeros(4000)
     for a in range(len(sizes)):
-        count = give_birth(a, 0, *alone, members, 0.0, 3.0, strengths, 0.7, settings, case.key, scratch)
+        count = draw_births(node_at(a, frame), 0, Pull(0.0, 0.0, 3.0), frame, scratch)
         sizes[a] = scratch.phi[0] if count else 0.0
-        scratch.place[0] = -1
+        scratch.position[0] = -1
     p = stats.kstest(sizes, stats.gamma(0.7, scale=1 / cir_scale(1.0, 0.5)).cdf).pvalue
     assert p > SMALLEST_P
 
 
 def test_births_do_not_fall_on_communities_the_node_is_in(kernel_case):
-    case, alone = kernel_case(0), lonely(50)
-    members, strengths, scratch = birth_case(2, 0.05, 0.0)
+    frame, scratch = birth_case(kernel_case(0), 50, 2, 0.05, 0.0, 3.0, 1e-3)
     for a in range(50):
         add_local(1, 2.5, 0.5, 0, scratch)
-        count = give_birth(a, 1, *alone, members, 0.0, 3.0, strengths, 3.0, case.settings, case.key, scratch)
+        count = draw_births(node_at(a, frame), 1, Pull(0.0, 0.0, 3.0), frame, scratch)
         assert scratch.phi[0] == 2.5
         assert list(scratch.community[1:count]) in ([], [0])
-        scratch.place[:] = -1
+        scratch.position[:] = -1
 
 
 @pytest.mark.parametrize(
@@ -341,7 +343,7 @@ def test_the_largest_components_stay_and_the_dropped_mass_is_told(phi, slots, ke
     count, lost = keep_largest(len(phi), slots, 0.01, scratch)
     np.testing.assert_allclose(np.sort(scratch.phi[:count]), np.sort(kept))
     assert lost == pytest.approx(dropped)
-    assert (scratch.place == -1).all()
+    assert (scratch.position == -1).all()
     for at in range(count):
         original = 9 - scratch.community[at]
         assert scratch.phi[at] == max(phi[original], 0.01)
@@ -368,21 +370,16 @@ def test_a_written_row_sums_to_one_and_ends_where_it_says(kept, poisoned):
 
 
 @pytest.mark.parametrize("pull", [False, True])
-def test_an_update_reads_nothing_it_has_not_written(kernel_case, poisoned, pull):
+def test_an_update_reads_nothing_it_has_not_written(kernel_case, new_work, poisoned, pull):
     """The same bits from work space full of NaN and of zeros, and nothing that is not a membership."""
     case = kernel_case(1, slots=4)
     settings = case.settings._replace(pull=pull, non_links=3)
     results = []
     for scratch in (new_scratch(6, 4, 12), poisoned(new_scratch(6, 4, 12))):
-        fresh = empty_rows(12, 4)
-        statistics = np.zeros((6, STATISTICS), dtype=np.int64)
-        sums = np.zeros(3, dtype=np.int64)
-        local.update_range(
-            0, 12, 0, 1, case.network, case.rows, fresh, case.members, case.strengths, case.prior, settings,
-            case.key, scratch, statistics, sums,
-        )  # fmt: skip
-        assert (scratch.place == -1).all()
-        results.append((fresh.words, fresh.total, statistics, sums))
+        work, fresh = new_work(scratch), empty_rows(12, 4)
+        update_range(0, 12, Batch(0, 1), case.frame(settings=settings), fresh, work)
+        assert (scratch.position == -1).all()
+        results.append((fresh.words, fresh.total, work.statistics, work.sums))
         weights = np.where(np.cumprod(fresh.words[:, ::2] >= 0, axis=1), fresh.weights[:, 1::2], 0.0)
         np.testing.assert_allclose(weights.sum(axis=1), 1.0, atol=SINGLE_PRECISION)
     for first, second in zip(*results, strict=True):
@@ -395,14 +392,12 @@ def test_in_warm_up_an_unexplained_link_draws_its_neighbours_community_in(kernel
     wider = 0
     for a in range(12):
         own = load_row(case.rows, a, case.scratch)
-        settings = case.settings._replace(pull=True)
-        count, _ = read_links(
-            a, own, case.network, case.rows, case.strengths, case.prior.alpha, settings, case.key, case.scratch
-        )  # fmt: skip
-        near = case.pi[reference.links_of(a, case.adjacency, case.observed)]
+        frame = case.frame(settings=case.settings._replace(pull=True))
+        count, _ = read_links(case.node(a), own, frame, case.scratch)
+        near = case.pi[links_of(a, case.adjacency, case.observed)]
         known = set(np.flatnonzero(case.pi[a])) | set(np.flatnonzero((near > 0).any(axis=0)))
         assert set(case.scratch.community[:count]) == known
-        np.testing.assert_allclose(case.scratch.pi[own:count], case.prior.alpha / case.total[a], rtol=1e-6)
+        np.testing.assert_allclose(case.scratch.pi[own:count], case.g.alpha / case.total[a], rtol=1e-6)
         wider += count - own
         forget(case, count)
     assert wider > 0

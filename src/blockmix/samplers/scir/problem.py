@@ -1,0 +1,136 @@
+"""Everything about a run of `scir` that stays the same from sweep to sweep, for kernels of any engine."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blockmix.engines.contract import Engine, Shard
+from blockmix.graph.split import HeldOut
+from blockmix.model import Model
+from blockmix.numerics.special import expint_e1
+from blockmix.samplers.contract import ChainKey
+from blockmix.samplers.data import non_link_weight
+from blockmix.samplers.scir.constants import (
+    MOST_EXPECTED_BIRTHS,
+    MOST_EXPECTED_BIRTHS_WITHOUT_LINKS,
+    SMALLER_WITHOUT_LINKS,
+    WARM_UP_DECAY,
+    WARM_UP_STEP,
+)
+from blockmix.samplers.scir.frame import Batch, NodePriors, Settings
+from blockmix.samplers.scir.options import ScirOptions
+from blockmix.tables.layout import Key, Rows, Strengths
+
+
+@dataclass
+class ScirState:
+    """Everything a chain is: memberships, strengths, sums over nodes, sweeps done; `step` updates it."""
+
+    rows: Rows
+    strengths: Strengths
+    sums: NDArray[np.int64]
+    sweep: int = 0
+
+
+class Sweep(NamedTuple):
+    """What is fixed for one sweep: settings of the moves, random numbers, and whether it is warm-up."""
+
+    settings: Settings
+    key: Key
+    warm_up: bool
+
+
+@dataclass(frozen=True)
+class Problem:
+    """The data as this process holds them, the model, the options, and what follows from them."""
+
+    shard: Shard
+    model: Model
+    options: ScirOptions
+    priors: NodePriors
+    strength_prior: NDArray[np.float64]
+    links: int
+    non_links: int
+    non_link_weight: float
+    density: float
+
+    @classmethod
+    def of(cls, data: HeldOut, model: Model, options: ScirOptions, engine: Engine) -> Problem:
+        """Prepare a problem for an engine."""
+        graph, shard = data.training, engine.shard(data)
+        prior = np.ones((model.communities + 1, 2))
+        prior[:-1] = model.eta
+        degrees = np.diff(shard.network.offsets)
+        return cls(
+            shard, model, options, node_priors(model, options, degrees), prior, graph.n_edges,
+            graph.n_pairs - graph.n_edges - len(data.hidden_neighbors) // 2, non_link_weight(data), graph.density,
+        )  # fmt: skip
+
+    @property
+    def nodes(self) -> int:
+        """The number of nodes."""
+        return len(self.shard.names)
+
+    @property
+    def communities(self) -> int:
+        """The number of communities, K."""
+        return self.model.communities
+
+    @property
+    def dense(self) -> bool:
+        """Whether rows hold all communities."""
+        return self.options.is_dense(self.communities)
+
+    @property
+    def slots(self) -> int:
+        """Communities that a row can hold."""
+        return self.communities if self.dense else self.options.slots
+
+    @property
+    def batches(self) -> int:
+        """Batches a sweep."""
+        return min(self.options.batches, self.nodes)
+
+    def batch(self, number: int) -> tuple[Batch, int]:
+        """Return a batch, which takes every so many-th node, and how many nodes it has."""
+        return Batch(number, self.batches), (self.nodes - number + self.batches - 1) // self.batches
+
+    def sweep(self, number: int, key: ChainKey, warm_up: bool) -> Sweep:
+        """Return what is fixed for sweep `number` of a chain."""
+        o = self.options
+        step = warm_up_step(number) if warm_up else float(o.step)
+        settings = Settings(step, o.neighbors, o.non_links, float(o.cut), warm_up, self.non_link_weight)
+        return Sweep(settings, Key(np.uint32(key[0]), np.uint32(key[1]), np.uint32(number)), warm_up)
+
+
+def warm_up_step(sweep: int) -> float:
+    """Return the step h in warm-up: large at first, so that communities find their place, then smaller."""
+    return WARM_UP_STEP / math.sqrt(1.0 + sweep / WARM_UP_DECAY)
+
+
+def smallest_kept(concentration: float, smallest: float, most_births: float) -> float:
+    """Return the smallest phi that is kept, raised where a large K alpha would fill the slots with births.
+
+    >>> smallest_kept(0.3, 0.005, 8), round(smallest_kept(50.0, 0.005, 8), 3)
+    (0.005, 1.258)
+    """
+    while concentration * expint_e1(smallest) > most_births:
+        smallest *= 1.1
+    return smallest
+
+
+def node_priors(model: Model, options: ScirOptions, degrees: NDArray[np.int64]) -> NodePriors:
+    """Return the concentration of every node, and the smallest phi it keeps: less where it has no links."""
+    k, smallest = model.communities, float(options.smallest)
+    linked = smallest_kept(k * model.concentration, smallest, MOST_EXPECTED_BIRTHS)
+    unlinked = smallest_kept(
+        k * model.unlinked_concentration,
+        smallest * SMALLER_WITHOUT_LINKS,
+        MOST_EXPECTED_BIRTHS_WITHOUT_LINKS,
+    )
+    return NodePriors(model.concentrations(degrees), np.where(degrees > 0, linked, unlinked))

@@ -1,0 +1,48 @@
+"""The cases of `kernel_case` as the kernels of `scir` see them: a frame, a node, the work space of a worker."""
+
+import numpy as np
+import pytest
+
+from blockmix.numerics.compile import from_python
+from blockmix.samplers.scir.frame import STATISTICS, Frame, NodePriors, Settings, Work, new_scratch, node_at
+
+node_at = from_python(node_at)
+# Added to every node's name, so that a kernel which takes a place for a name is noticed.
+FIRST_NAME = 1000
+
+
+@pytest.fixture(scope="session")
+def kernel_case(kernel_case, poisoned):
+    """The same function; its cases have `frame()` and `node(a)`, made from what their fields are by then."""
+
+    def build(seed, nodes=12, communities=6, slots=6, alpha=0.2, smallest=1e-3, **options):
+        case = kernel_case(seed, nodes=nodes, communities=communities, slots=slots, alpha=alpha, **options)
+        case.settings = Settings(0.5, 10**6, 0, 0.0, False)
+        case.scratch = poisoned(new_scratch(communities, slots, nodes))
+        case.priors = NodePriors(np.full(nodes, alpha), np.full(nodes, smallest))
+        case.names = np.arange(FIRST_NAME, FIRST_NAME + nodes, dtype=np.uint32)
+        case.frame = lambda **changes: Frame(
+            case.network,
+            case.names,
+            case.rows,
+            case.members,
+            case.strengths,
+            case.priors,
+            case.settings,
+            case.key,
+        )._replace(**changes)
+        case.node = lambda a: node_at(a, case.frame())
+        return case
+
+    return build
+
+
+@pytest.fixture(scope="session")
+def new_work():
+    """A function that makes the work space of one worker, with room for statistics of K communities."""
+
+    def build(scratch):
+        statistics = np.zeros((len(scratch.position), STATISTICS), dtype=np.int64)
+        return Work(scratch, statistics, np.zeros(3, dtype=np.int64))
+
+    return build
