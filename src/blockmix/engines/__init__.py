@@ -1,1 +1,1 @@
-"""Where arrays live and who takes part: the contracts of engines, and those that exist."""
+"""Where arrays are stored and which processes take part: the contracts of engines, and the engines."""

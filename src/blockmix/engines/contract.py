@@ -1,6 +1,6 @@
-"""The seam between samplers and the machine: who takes part (`Comm`), and where arrays live (`Engine`).
+"""The seam between samplers and the machine: which processes take part (`Comm`), and where arrays are (`Engine`).
 
-A sampler asks its engine for arrays and its `Comm` for sums, and knows neither threads nor ranks. Sums are integers
+A sampler asks its engine for arrays and its `Comm` for sums, and does not depend on threads or ranks. Sums are integers
 (fixed point), so that they have the same bits in any order.
 """
 
@@ -20,7 +20,7 @@ class Flags(NamedTuple):
     """What the processes of a run agree on once a sweep; rank 0 decides.
 
     `begin_sampling` ends the warm-up before the next sweep, `evaluate` asks for scores, `checkpoint` for a checkpoint,
-    `stop` ends the run after this sweep, `interrupted` says that a signal asked for that.
+    `stop` ends the run after this sweep, `interrupted` means that a signal asked for that.
     """
 
     begin_sampling: bool = False
@@ -77,7 +77,7 @@ class Shard(NamedTuple):
 
 
 class Engine(Protocol):
-    """Where arrays live and what computes on them.
+    """Where arrays are stored and what computes on them.
 
     `tolerance` is how far a membership may be from that of the reference engine after one sweep from the same state,
     on all but `other_draws` of the nodes: those for which rounding decides a draw. Tests ask for both.

@@ -1,4 +1,4 @@
-"""How it is learned: one file per sampler, all behind `contract.Sampler`."""
+"""The samplers, one folder each, all behind `contract.Sampler`; here is the list of them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from blockmix.errors import InputError
 
 
 class Entry(NamedTuple):
-    """Where a sampler lives and what it is, in a line. Modules are imported when a sampler is asked for."""
+    """The class of a sampler as "module:name", and what it is in one line. Modules are imported on first use."""
 
     place: str
     title: str
@@ -38,12 +38,12 @@ SAMPLERS: dict[str, dict[str, Entry]] = {
 
 
 def default_sampler(kind: str) -> str:
-    """The sampler of a model where the user names none: the first in the list."""
+    """Return the sampler of a model where the user names none: the first in the list."""
     return next(iter(SAMPLERS[kind]))
 
 
 def check_sampler(name: str, kind: str = "assortative") -> str:
-    """The name of a sampler, or an error with the nearest right one."""
+    """Return the name of a sampler, or raise an error with the nearest right one."""
     known = SAMPLERS[kind]
     if name in known:
         return name
@@ -56,13 +56,13 @@ def check_sampler(name: str, kind: str = "assortative") -> str:
 
 
 def sampler_class(name: str, kind: str = "assortative") -> Any:
-    """The class of a sampler; its settings are `sampler_class(name).Options`."""
+    """Return the class of a sampler; its settings are `sampler_class(name).Options`."""
     module, attribute = SAMPLERS[kind][check_sampler(name, kind)].place.split(":")
     return getattr(import_module(f"blockmix.samplers.{module}"), attribute)
 
 
 def sampler_options(name: str, options: dict[str, Any], kind: str = "assortative") -> Any:
-    """The settings of a sampler from what the user gave, or an error that names the unknown ones."""
+    """Return the settings of a sampler from what the user gave, or raise an error that names the unknown ones."""
     settings = sampler_class(name, kind).Options
     known = settings.__dataclass_fields__
     unknown = sorted(set(options) - set(known))

@@ -9,13 +9,13 @@ from blockmix.errors import InputError
 
 
 def check_count(name: str, value: Any, least: int = 1, most: int = 10**9) -> None:
-    """A whole number in a range."""
+    """Refuse anything but a whole number in a range."""
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
         raise InputError(f"{name} must be a whole number from {least} to {most}, not {value!r}")
 
 
 def check_positive(name: str, value: Any, most: float = math.inf) -> None:
-    """A number above 0 and at most `most`."""
+    """Refuse anything but a number above 0 and at most `most`."""
     number = isinstance(value, float | int) and not isinstance(value, bool)
     if not number or not 0 < value <= most or value == math.inf:
         limit = "" if most == math.inf else f" of at most {most:g}"
@@ -23,6 +23,6 @@ def check_positive(name: str, value: Any, most: float = math.inf) -> None:
 
 
 def check_choice(name: str, value: Any, known: tuple[str, ...]) -> None:
-    """One of a few words."""
+    """Refuse anything but one of a few words."""
     if value not in known:
         raise InputError(f"{name} must be one of {', '.join(known)}, not {value!r}")

@@ -1,4 +1,4 @@
-"""What every sampler owes the rest of the program, whatever algorithm it runs.
+"""What every sampler must provide, whatever algorithm it runs.
 
 A sampler is bound to a network, a model, its options and a pool of workers. It makes a state, moves it one
 sweep at a time, and shows it as memberships and strengths. A sweep is about one update of every node, however
@@ -28,7 +28,7 @@ Arrays = Mapping[str, NDArray[Any]]
 
 @dataclass(frozen=True)
 class Info:
-    """What a sweep says of itself.
+    """What a sweep measured.
 
     `background` is the background probability after it, `updates` the number of nodes updated, `iterations` the
     number of mini-batches (one where the sampler has none), `measures` what else it measured, by name: they
@@ -44,7 +44,7 @@ class Info:
 class Sampler(Protocol):
     """One algorithm at work on one network.
 
-    `slots` is the number of communities that a row of `memberships` has room for. `samples` says what a state
+    `slots` is the number of communities that a row of `memberships` can hold. `samples` tells what a state
     is: a draw from the posterior, so that states are averaged, or (False) the current approximation to it,
     so that the last one counts; the second kind is an `Approximation`.
     """
@@ -60,44 +60,44 @@ class Sampler(Protocol):
         """Compile the kernels, or load them from the cache, before the clock starts."""
 
     def init(self, key: ChainKey) -> Any:
-        """A chain at its starting state."""
+        """Return a chain at its starting state."""
 
     def step(self, state: Any, key: ChainKey, warm_up: bool) -> Info:
-        """One sweep; the state is changed in place."""
+        """Make one sweep; the state is changed in place."""
 
     def sweeps_done(self, state: Any) -> int:
-        """Sweeps made so far."""
+        """Return the number of sweeps made so far."""
 
     def memberships(self, state: Any) -> Rows:
-        """The memberships, largest first or in any order; may be a view of the state."""
+        """Return the memberships, largest first or in any order; may be a view of the state."""
 
     def strengths(self, state: Any) -> NDArray[np.float64]:
-        """Strengths of the communities and, last, of the background; of the general model the K x K matrix."""
+        """Return strengths of the communities and, last, of the background; of the general model the K x K matrix."""
 
     def predict(
         self, state: Any, pairs: NDArray[np.int64], keep: float, share: float, out: NDArray[np.float64]
     ) -> None:
-        """out = keep * out + share * (link probability of every pair under this state)."""
+        """Set out = keep * out + share * (link probability of every pair under this state)."""
 
     def arrays(self, state: Any) -> dict[str, NDArray[Any]]:
-        """Everything the state is, for a checkpoint."""
+        """Return everything the state is, for a checkpoint."""
 
     def restore(self, arrays: Arrays) -> Any:
-        """The state that `arrays` was made from."""
+        """Restore the state that `arrays` was made from."""
 
 
 class Startable(Sampler, Protocol):
     """A sampler that can start at memberships which a user has given."""
 
     def init_at(self, key: ChainKey, given: Any) -> Any:
-        """A chain at these memberships, a sparse matrix of nodes x communities (`given.given_memberships`)."""
+        """Return a chain at these memberships, a sparse matrix of nodes x communities (`given.given_memberships`)."""
 
 
 class Approximation(Sampler, Protocol):
     """A sampler whose state is a distribution of its own, such as that of variational inference."""
 
     def moments(self, state: Any) -> Moments:
-        """Means and variances under the current approximation."""
+        """Return means and variances under the current approximation."""
 
     def draw(self, state: Any, key: ChainKey) -> tuple[Rows, NDArray[np.float64]]:
-        """Memberships and strengths drawn from it."""
+        """Draw memberships and strengths from it."""

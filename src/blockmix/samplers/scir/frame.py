@@ -88,7 +88,7 @@ class Tilt(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """Work space of one worker: local lists of the communities that one update knows of, and of the node's links.
+    """Work space of one worker: local lists of the communities that one update looks at, and of the node's links.
 
     `position[k]` is the position of community k in the local lists, or -1. Link i has the entries first[i] to
     first[i + 1] of (`entry`, `link_weight`): a position in the local lists, and the neighbour's weight there.

@@ -23,7 +23,7 @@ class Measures(NamedTuple):
 
 
 class ScirKernels(Protocol):
-    """The parts of a sweep. `Scir.step` calls them in the only right order, and says there why."""
+    """The parts of a sweep. `Scir.step` calls them in the only right order, with the reasons."""
 
     def refresh_members(self, state: ScirState) -> None:
         """Bring S_k and Q_k, the sums of memberships over nodes, up to date with the rows."""

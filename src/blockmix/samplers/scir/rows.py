@@ -1,6 +1,6 @@
 """Rows of slots: reading a node's memberships into the local lists, writing them back, and the sums kept of them.
 
-The local lists in `Scratch` hold the communities that one update knows of: first those in the node's slots, then
+The local lists in `Scratch` hold the communities that one update looks at: first those in the node's slots, then
 those of its neighbours, then births.
 """
 

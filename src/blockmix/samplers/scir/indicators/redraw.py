@@ -1,6 +1,6 @@
 """The default local move: a node's memberships redrawn through its link indicators, (G1) to (G4).
 
-Read `redraw_node` from top to bottom: it is the order in which the steps must run, and says why.
+Read `redraw_node` from top to bottom: it is the order in which the steps must run, with the reasons.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ def local_drift(a: int, phi: Matrix, adjacency: Matrix, observed: Mask, g: Globa
 
 
 def link_count(a: int, pi: Matrix, adjacency: Matrix, observed: Mask, g: Globals) -> Vector:
-    """Expected number of a's links that it makes as a member of k: the sum of (M2) over its links."""
+    """Sum the expected number of a's links that it makes as a member of k: the sum of (M2) over its links."""
     total = np.zeros(pi.shape[1])
     for b in links_of(a, adjacency, observed):
         total += indicator_posterior(1, pi[a], pi[b], g.beta, g.delta)
