@@ -69,7 +69,8 @@ LONG_SIGNATURES = {
 }
 # What an import may cost; the fastest of several counts, since the others measure what else the machine does.
 IMPORT_SECONDS, IMPORT_REPEATS = 1.0, 5
-LETTERS = "MESPGDLBAVCH"
+# The number of an equation, as it is cited.
+CITED = r"\(([A-Z]\d+)\)"
 
 
 def in_new_process(program, **environment):
@@ -256,34 +257,34 @@ def test_the_wheel_is_pure_python_and_complete(tmp_path):
 
 
 def defined_equations():
-    """Return the numbers that the derivations define, in bold: **(M1)** or **(S1) A title.**"""
-    return [
-        n for page in DERIVATIONS for n in re.findall(rf"\*\*\(([{LETTERS}]\d+)\)", page.read_text("utf-8"))
-    ]
+    """Return the numbers that the derivations define, in bold: **(M1)** or **(S1) A title.**
+
+    Letters come in the order of the documents, so that "(S1) to (P3)" has a meaning.
+    """
+    found = [n for page in DERIVATIONS for n in re.findall(r"\*\*" + CITED, page.read_text("utf-8"))]
+    letters = list(dict.fromkeys(number[0] for number in found))
+    return sorted(found, key=lambda number: (letters.index(number[0]), int(number[1:])))
 
 
-def cited_equations(text, order):
+def cited_equations(text, defined):
     """Return the numbers cited in a text: one by one, or as (M1) to (M3)."""
-    cited = set(re.findall(rf"\(([{LETTERS}]\d+)\)", text))
-    for first, last in re.findall(rf"\(([{LETTERS}]\d+)\)\s+to\s+\(([{LETTERS}]\d+)\)", text):
-        cited.update(order[order.index(first) : order.index(last) + 1])
+    cited = set(re.findall(CITED, text))
+    for first, last in re.findall(rf"{CITED}\s+to\s+{CITED}", text):
+        cited.update(defined[defined.index(first) : defined.index(last) + 1])
     return cited
 
 
-def document_order(number):
-    return LETTERS.index(number[0]), int(number[1:])
-
-
-def test_every_equation_is_defined_once():
+def test_every_equation_is_defined_once_and_numbers_have_no_gaps():
     defined = defined_equations()
-    assert sorted(set(defined)) == sorted(defined)
+    for letter in {number[0] for number in defined}:
+        numbers = [int(number[1:]) for number in defined if number[0] == letter]
+        assert numbers == list(range(1, len(numbers) + 1)), letter
 
 
 def test_every_equation_that_is_cited_is_defined_and_the_other_way_round():
-    order = sorted(defined_equations(), key=document_order)
-    defined = set(order)
-    cited = {n for path in sources() for n in cited_equations(path.read_text("utf-8"), order)}
-    assert cited <= defined, f"cited but derived nowhere: {sorted(cited - defined)}"
+    defined = defined_equations()
+    cited = {n for path in sources() for n in cited_equations(path.read_text("utf-8"), defined)}
+    assert cited <= set(defined), f"cited but derived nowhere: {sorted(cited - set(defined))}"
     # Corrections (E) are remarks on the literature: most show only in what the code does not do.
     equations = {n for n in defined if n[0] != "E"}
     assert equations <= cited, f"derived but cited nowhere: {sorted(equations - cited)}"
@@ -291,15 +292,8 @@ def test_every_equation_that_is_cited_is_defined_and_the_other_way_round():
 
 @pytest.mark.parametrize("page", DERIVATIONS, ids=lambda page: page.parent.name)
 def test_a_derivation_refers_to_equations_that_exist(page):
-    order = sorted(defined_equations(), key=document_order)
-    assert cited_equations(page.read_text("utf-8"), order) <= set(order)
-
-
-def test_equations_are_numbered_without_gaps():
     defined = defined_equations()
-    for letter in LETTERS:
-        numbers = sorted(int(n[1:]) for n in defined if n[0] == letter)
-        assert numbers == list(range(1, len(numbers) + 1)), letter
+    assert cited_equations(page.read_text("utf-8"), defined) <= set(defined)
 
 
 def readme_block(language):
