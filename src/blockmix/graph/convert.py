@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from blockmix.errors import InputError, readable
+from blockmix.errors import InputError, optional, readable
 from blockmix.graph.edges import assemble, graph_from_ends, node_labels
 from blockmix.graph.graph import Graph
 from blockmix.graph.labels import Labels
@@ -120,10 +120,7 @@ def _column(column: Any, name: str) -> NDArray[Any]:
 
 def to_networkx(graph: Graph) -> Any:
     """See `Graph.to_networkx`."""
-    try:
-        import networkx
-    except ModuleNotFoundError:
-        raise InputError("to_networkx needs networkx: pip install networkx") from None
+    networkx = optional("networkx", "to_networkx", 'pip install "blockmix[networkx]"')
     names = list(graph.labels)
     network = networkx.Graph()
     network.add_nodes_from(names)

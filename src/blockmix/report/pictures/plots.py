@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from blockmix.errors import InputError
+from blockmix.errors import InputError, optional
 from blockmix.graph.labels import Label
 from blockmix.inference.select import Selection
 from blockmix.posterior.posterior import Posterior
@@ -166,11 +166,9 @@ def _pies(x: Any, y: Any, radius: Any, all_shares: list[list[tuple[str, float]]]
 
 
 def _figure(width: float, height: float) -> Figure:
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise InputError('plots need matplotlib: pip install "blockmix[plot]"') from error
-    return Figure(figsize=(width, height), layout="constrained")
+    module = optional("matplotlib.figure", "a plot", 'pip install "blockmix[plot]"')
+    figure: Figure = module.Figure(figsize=(width, height), layout="constrained")
+    return figure
 
 
 def _finish(axes: Axes, *, title: str, xlabel: str, ylabel: str = "") -> None:
