@@ -49,7 +49,7 @@ def from_igraph(network: Any) -> Graph:
 
 
 def _numbered(pairs: Any, names: list[Any], source: str, notes: tuple[str, ...]) -> Graph:
-    """A network from pairs of positions in a list of names, which must all differ as labels."""
+    """Return a network from pairs of positions in a list of names, which must all differ as labels."""
     ends = np.array(pairs, dtype=np.int64).reshape(-1, 2)
     labels = node_labels(names, "nodes")
     order = np.argsort(labels, kind="stable") if labels.dtype.kind == "i" else np.arange(len(labels))

@@ -103,7 +103,7 @@ def _repel(
     place: Floats, mass: Floats, side: int, cell: NDArray[np.int64], begin: NDArray[np.int64],
     nodes: NDArray[np.int64], cell_mass: Floats, centre: Floats, force: Floats,
 ) -> None:  # fmt: skip
-    """Repulsion m_a m_b / d of every node: exact from the cells around it, lumped from those further away."""
+    """Compute the repulsion m_a m_b / d of every node: exact from the cells around it, lumped from others."""
     for a in range(place.shape[0]):
         x, y = place[a, 0], place[a, 1]
         row, column = cell[a] // side, cell[a] % side
@@ -150,7 +150,7 @@ def _separate(
     place: Floats, radius: Floats, gap: float, side: int, cell: NDArray[np.int64],
     begin: NDArray[np.int64], nodes: NDArray[np.int64], move: Floats,
 ) -> None:  # fmt: skip
-    """Half of what each disc has to move to be clear of those around it; cells are wider than any reach."""
+    """Compute half of what each disc has to move to be clear of its neighbours; cells are wider than any reach."""
     for a in range(place.shape[0]):
         move[a, 0] = 0.0
         move[a, 1] = 0.0
