@@ -10,6 +10,9 @@ from types import SimpleNamespace
 
 import pytest
 
+import blockmix
+import blockmix.evaluate
+
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
 PAGES = [page for page in sorted(DOCS.rglob("*.md")) if page.name not in ("method.md", "lab-notes.md")]
@@ -114,6 +117,13 @@ def test_links_and_equations_lead_to_pages_of_the_site(hooks, monkeypatch, here,
     monkeypatch.setattr(hooks, "equations", lambda: {"M1": "method.md", "G1": "derivations/scir.md"})
     page = SimpleNamespace(file=SimpleNamespace(src_uri=here))
     assert hooks.on_page_markdown(text, page, None, None) == expected
+
+
+def test_every_public_name_is_on_the_page_of_the_reference():
+    shown = set(re.findall(r"^::: (\S+)$", (DOCS / "api.md").read_text("utf-8"), re.MULTILINE))
+    public = {f"blockmix.{name}" for name in blockmix.__all__ if name != "__version__"}
+    public |= {f"blockmix.evaluate.{name}" for name in blockmix.evaluate.__all__}
+    assert shown == public | {"blockmix.sklearn.MixedMembership"}
 
 
 def test_the_figure_of_the_layers_is_what_its_script_draws():

@@ -97,7 +97,7 @@ def test_nodes_without_links_are_kept():
 
 
 @pytest.mark.parametrize(
-    ("edges", "said"),
+    ("edges", "message"),
     [
         ([(1, None)], "missing"),
         ([(1.5, 2), (float("nan"), 2)], "missing"),
@@ -112,8 +112,8 @@ def test_nodes_without_links_are_kept():
         (5, "pairs"),
     ],
 )
-def test_links_that_cannot_be_meant_are_refused(edges, said):
-    with pytest.raises(InputError, match=said):
+def test_links_that_cannot_be_meant_are_refused(edges, message):
+    with pytest.raises(InputError, match=message):
         Graph.from_edges(edges)
 
 
