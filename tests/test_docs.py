@@ -79,15 +79,19 @@ def test_every_page_is_in_the_site_and_every_entry_of_the_site_is_a_page(hooks):
     assert listed == {page.relative_to(DOCS).as_posix() for page in DOCS.rglob("*.md")} | entered
 
 
+SHOWN = {"src/blockmix/samplers/scir/README.md": "derivations/scir.md", "ARCHITECTURE.md": "architecture.md"}
+
+
 def test_the_site_shows_the_derivation_of_every_sampler_that_has_one(hooks):
     readmes = {path.parent.name for path in (ROOT / "src/blockmix/samplers").glob("*/README.md")}
-    config = SimpleNamespace(nav=[{"Method": [{"The model": "method.md"}]}])
-    entries = hooks.on_config(config).nav[0]["Method"]
-    shown = entries[1][hooks.SECTION] if readmes else []
-    assert {Path(page).stem for page in shown} == readmes
+    assert {Path(page).stem for page in hooks.pages().values() if page.startswith("derivations/")} == readmes
 
 
-SHOWN = {"src/blockmix/samplers/scir/README.md": "derivations/scir.md", "ARCHITECTURE.md": "architecture.md"}
+def test_derivations_are_entered_in_the_navigation(hooks, monkeypatch):
+    monkeypatch.setattr(hooks, "pages", lambda: SHOWN)
+    config = SimpleNamespace(nav=[{"Quick start": "index.md"}, {"Method": [{"The model": "method.md"}]}])
+    entries = hooks.on_config(config).nav[1]["Method"]
+    assert entries == [{"The model": "method.md"}, {hooks.SECTION: ["derivations/scir.md"]}]
 
 
 @pytest.mark.parametrize(

@@ -323,6 +323,19 @@ def test_a_derivation_refers_to_equations_that_exist(page):
     assert cited_equations(page.read_text("utf-8"), defined) <= set(defined)
 
 
+def test_what_is_cited_as_part_of_the_method_page_is_on_that_page():
+    """An equation that has moved beside its sampler is cited by its number alone, or with that README."""
+    method = DERIVATIONS[0].read_text("utf-8")
+    for path in sources():
+        text = path.read_text("utf-8")
+        for number in re.findall(rf"{CITED}\s+of\s+docs/method\.md", text):
+            assert f"**({number})" in method, f"{path.relative_to(SOURCE)} cites ({number}) of docs/method.md"
+        for last in re.findall(r"[Ss]ections?\s[\d, andto]*?(\d+)\s+of\s+docs/method\.md", text):
+            assert f"\n## {last}. " in method, (
+                f"{path.relative_to(SOURCE)} cites section {last} of docs/method.md"
+            )
+
+
 def readme_block(language):
     (block,) = re.findall(rf"```{language}\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL)
     return block
