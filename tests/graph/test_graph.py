@@ -213,7 +213,7 @@ def test_links_beyond_two_to_the_31_entries_are_found(huge):
 
 
 def test_starts_add_up_in_64_bits():
-    starts = build._starts(np.array([2**31, 2**31, 5], dtype=np.int64))
+    starts = build.starts_of(np.array([2**31, 2**31, 5], dtype=np.int64))
     assert starts.dtype == np.int64
     assert starts.tolist() == [0, 2**31, 2**32, 2**32 + 5]
 

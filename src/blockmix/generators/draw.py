@@ -184,7 +184,7 @@ def draw_links(
     rows = (memberships.indptr, memberships.indices, memberships.data)
 
     def keep(rng: np.random.Generator, a: NDArray[Any], b: NDArray[Any]) -> NDArray[np.int64]:
-        kept = _thin(*rows, strengths, rates, background, a, b, rng.random(len(a)))
+        kept = _thin(rows, strengths, rates, background, a, b, rng.random(len(a)))
         return np.column_stack((np.minimum(a, b)[kept], np.maximum(a, b)[kept])).astype(np.int64)
 
     def inside_block(index: int) -> NDArray[np.int64]:
@@ -237,17 +237,10 @@ class _CommunityCandidates:
 
 @njit(cache=True, nogil=True)
 def _thin(
-    offsets: Any,
-    columns: Any,
-    weights: Any,
-    strengths: Any,
-    rates: Any,
-    background: float,
-    first: Any,
-    second: Any,
-    uniforms: Any,
+    rows: Any, strengths: Any, rates: Any, background: float, first: Any, second: Any, uniforms: Any
 ) -> Any:
     """Choose which candidates are kept: each with probability L(p_ab) / lambda_ab (D2), loops never."""
+    offsets, columns, weights = rows
     kept = np.zeros(first.size, np.bool_)
     floor = -np.log1p(-background)
     for c in range(first.size):

@@ -80,7 +80,8 @@ class _Owners:
             call.result()
 
 
-def _starts(counts: NDArray[np.int64]) -> NDArray[np.int64]:
+def starts_of(counts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return where each row starts, and the total, from the lengths of the rows."""
     starts = np.zeros(len(counts) + 1, dtype=np.int64)
     np.cumsum(counts, out=starts[1:])
     return starts
@@ -92,7 +93,7 @@ def _under_larger_end(
     counts = np.zeros(n_nodes, dtype=np.int64)
     for chunk in chunks:
         owners.run(_count_larger, chunk, counts)
-    starts = _starts(counts)
+    starts = starts_of(counts)
     cursor = counts
     cursor[:] = starts[:-1]
     grouped = np.empty(starts[-1], dtype=dtype)
@@ -106,7 +107,7 @@ def _under_smaller_end(
 ) -> tuple[NDArray[np.int64], NDArray[Any]]:
     counts = np.zeros(n_nodes, dtype=np.int64)
     owners.run(_count_entries, grouped, counts)
-    upper_starts = _starts(counts)
+    upper_starts = starts_of(counts)
     cursor = counts
     cursor[:] = upper_starts[:-1]
     upper = np.empty_like(grouped)
@@ -120,7 +121,7 @@ def _both_directions(
     upper = upper[:n_links]
     degrees = np.diff(starts)
     owners.run(_count_entries, upper, degrees)
-    offsets = _starts(degrees)
+    offsets = starts_of(degrees)
     cursor = degrees
     cursor[:] = offsets[:-1]
     neighbors = np.empty(offsets[-1], dtype=upper.dtype)

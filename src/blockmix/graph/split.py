@@ -16,6 +16,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from blockmix.errors import InputError
+from blockmix.graph.build import starts_of
 from blockmix.graph.graph import Graph
 
 MOST_PAIRS = 50_000_000
@@ -81,8 +82,8 @@ def hold_out(
     rng = np.random.Generator(np.random.PCG64(_seed(seed)))
     larger = _count_larger(graph.offsets, graph.neighbors)
     nodes = np.arange(graph.n_nodes, dtype=np.int64)
-    link_starts = _starts(larger)
-    free_starts = _starts(graph.n_nodes - 1 - nodes - larger)
+    link_starts = starts_of(larger)
+    free_starts = starts_of(graph.n_nodes - 1 - nodes - larger)
     chosen = np.sort(rng.choice(graph.n_edges, n_links, replace=False, shuffle=False))
     links = _nth_links(chosen, link_starts, graph.offsets, graph.neighbors)
     missing = graph.n_pairs - graph.n_edges
@@ -156,17 +157,11 @@ def _check_affordable(wanted: int, kind: str, max_pairs: int) -> None:
         )
 
 
-def _starts(counts: NDArray[np.int64]) -> NDArray[np.int64]:
-    starts = np.zeros(len(counts) + 1, dtype=np.int64)
-    np.cumsum(counts, out=starts[1:])
-    return starts
-
-
 def _hidden_rows(pairs: NDArray[np.int64], graph: Graph) -> tuple[NDArray[np.int64], NDArray[Any]]:
     """Return compressed sparse rows of the held-out pairs, both directions, every row increasing."""
     rows = np.concatenate((pairs[:, 0], pairs[:, 1]))
     columns = np.concatenate((pairs[:, 1], pairs[:, 0]))
-    offsets = _starts(np.bincount(rows, minlength=graph.n_nodes))
+    offsets = starts_of(np.bincount(rows, minlength=graph.n_nodes))
     # One number per entry sorts several times faster than two keys; it fits 63 bits up to 3 billion nodes.
     places = np.sort(rows * graph.n_nodes + columns)
     return offsets, (places % max(graph.n_nodes, 1)).astype(graph.neighbors.dtype)

@@ -37,18 +37,8 @@ class Interner:
         needed = int(self._ends[self.used]) + int((spans[:, 1] - spans[:, 0]).sum())
         done = 0
         while done < len(spans):
-            done, self.used = _intern_texts(
-                buf,
-                spans,
-                hashes,
-                done,
-                self._text,
-                self._ends,
-                self._hashes,
-                self._table,
-                self.used,
-                numbers,
-            )
+            store = (self._text, self._ends, self._hashes, self._table)
+            done, self.used = _intern_texts(buf, spans, hashes, done, store, self.used, numbers)
             if done < len(spans):
                 self._grow(needed)
         return numbers
@@ -97,10 +87,9 @@ def _same(buf, start, end, text, at):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _intern_texts(  # type: ignore[no-untyped-def]
-    buf, spans, hashes, done, text, ends, known, table, used, numbers
-):
+def _intern_texts(buf, spans, hashes, done, store, used, numbers):  # type: ignore[no-untyped-def]
     """Assign numbers to labels until a buffer is full; return (labels done, distinct labels so far)."""
+    text, ends, known, table = store
     mask = np.uint64(table.shape[0] - 1)
     for t in range(done, spans.shape[0]):
         start, end = spans[t, 0], spans[t, 1]
