@@ -1,4 +1,4 @@
-"""`scir`, the default sampler: sparse memberships, updated node by node: (S1) to (S6), (P1) to (P5), (G1) to (G4).
+"""`scir`, the default sampler: sparse memberships, updated node by node, sections 4 to 6 of docs/method.md.
 
 Two local moves share everything else. "indicators" (G1) to (G4) draws the community of every link; it has no
 step size and is the default. "cir" (S1) to (P3) is the diffusion with its exact Cox-Ingersoll-Ross
