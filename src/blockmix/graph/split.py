@@ -120,7 +120,7 @@ def _seed(seed: int) -> int:
 
 
 def _sizes(graph: Graph, fraction: float, kind: str, max_pairs: int) -> tuple[int, int]:
-    """Return how many links and non-links to hold out, or raise an error with the reason if it is impossible."""
+    """How many links and non-links to hold out; an error says why a network cannot be split like this."""
     if kind not in ("balanced", "proportional"):
         raise InputError(f"kind={kind!r}: use 'balanced' or 'proportional'")
     if not 0 < fraction < 1:
