@@ -1,7 +1,7 @@
 """The plain baseline that speeds are given as ratios to: the sparse diffusion as one would write it first.
 
 One thread, numba, numpy's random numbers, float64 throughout, one node after the other in place; at most 16 neighbours,
-their communities as candidates (the pull of warm-up), non-links to first order (docs/method.md, sections 4 and 5). It
+their communities as candidates (the pull of warm-up), non-links to first order ((S1) to (S5), (P1) to (P5)). It
 is not tuned and must stay as it is: a figure "2.5 times the baseline" then means the same on every machine.
 """
 

@@ -55,7 +55,7 @@ def apart(place: NDArray[np.float64], radius: NDArray[np.float64], gap: float) -
 
 
 def colours_of(post: bm.Posterior) -> list[str]:
-    """A colour for every community, grey for the loose ones."""
+    """Return a colour for every community, grey for the loose ones."""
     bright = iter(COLOURS)
     return [next(bright) if strength >= LOOSE else GREY for strength in post.strength_mean]
 
@@ -72,7 +72,7 @@ def draw_pie(axes: Axes, centre: NDArray[np.float64], radius: float, shares: dic
 
 
 def draw(post: bm.Posterior) -> plt.Figure:
-    """The whole picture."""
+    """Draw the whole picture."""
     graph, colours = post.graph, colours_of(post)
     radius = 0.019 + 0.0085 * np.sqrt(graph.degrees)
     place = apart(spring_layout(graph), radius, 0.045)

@@ -1,12 +1,17 @@
 """The documents are true: every code block runs, every example runs, every page is in the site."""
 
+import importlib.util
 import os
 import re
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+
+import blockmix
+import blockmix.evaluate
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
@@ -54,10 +59,80 @@ def test_an_example_runs(example, tmp_path):
     run([sys.executable, "-W", "error", str(example)], tmp_path)
 
 
-def test_every_page_is_in_the_site_and_every_entry_of_the_site_is_a_page():
+def script(name):
+    """Load a script of docs/ as a module."""
+    spec = importlib.util.spec_from_file_location(name, DOCS / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def hooks():
+    return script("hooks")
+
+
+def test_every_page_is_in_the_site_and_every_entry_of_the_site_is_a_page(hooks):
     text = (ROOT / "mkdocs.yml").read_text("utf-8")
     listed = set(re.findall(r"[\w/-]+\.md", text))
-    assert listed == {page.relative_to(DOCS).as_posix() for page in DOCS.rglob("*.md")}
+    entered = {page for page in hooks.pages().values() if not page.startswith("derivations/")}
+    assert listed == {page.relative_to(DOCS).as_posix() for page in DOCS.rglob("*.md")} | entered
+
+
+SHOWN = {"src/blockmix/samplers/scir/README.md": "derivations/scir.md", "ARCHITECTURE.md": "architecture.md"}
+
+
+def test_the_site_shows_the_derivation_of_every_sampler_that_has_one(hooks):
+    readmes = {path.parent.name for path in (ROOT / "src/blockmix/samplers").glob("*/README.md")}
+    assert {Path(page).stem for page in hooks.pages().values() if page.startswith("derivations/")} == readmes
+
+
+def test_derivations_are_entered_in_the_navigation(hooks, monkeypatch):
+    monkeypatch.setattr(hooks, "pages", lambda: SHOWN)
+    config = SimpleNamespace(nav=[{"Quick start": "index.md"}, {"Method": [{"The model": "method.md"}]}])
+    entries = hooks.on_config(config).nav[1]["Method"]
+    assert entries == [{"The model": "method.md"}, {hooks.SECTION: ["derivations/scir.md"]}]
+
+
+@pytest.mark.parametrize(
+    ("here", "text", "expected"),
+    [
+        (
+            "derivations/scir.md",
+            "[m](../../../../docs/method.md#1-the-model)",
+            "[m](../method.md#1-the-model)",
+        ),
+        ("method.md", "[s](../src/blockmix/samplers/scir/README.md)", "[s](derivations/scir.md)"),
+        ("architecture.md", "[s](src/blockmix/samplers/scir/)", "[s](derivations/scir.md)"),
+        ("architecture.md", "![f](docs/figures/layers.svg)", "![f](figures/layers.svg)"),
+        ("architecture.md", "[a file](src/blockmix/errors.py)", "a file"),
+        (
+            "howto/links.md",
+            "[m](../method.md), [w](https://example.org)",
+            "[m](../method.md), [w](https://example.org)",
+        ),
+        ("derivations/scir.md", "By (M1) and `(M1)`.", "By [(M1)](../method.md#M1) and `(M1)`."),
+        ("method.md", "**(M1)** p\n\n    (M1) code", '<span id="M1"></span>**(M1)** p\n\n    (M1) code'),
+        ("method.md", "(G1) and (Q9)", "[(G1)](derivations/scir.md#G1) and (Q9)"),
+    ],
+)
+def test_links_and_equations_lead_to_pages_of_the_site(hooks, monkeypatch, here, text, expected):
+    monkeypatch.setattr(hooks, "pages", lambda: SHOWN)
+    monkeypatch.setattr(hooks, "equations", lambda: {"M1": "method.md", "G1": "derivations/scir.md"})
+    page = SimpleNamespace(file=SimpleNamespace(src_uri=here))
+    assert hooks.on_page_markdown(text, page, None, None) == expected
+
+
+def test_every_public_name_is_on_the_page_of_the_reference():
+    shown = set(re.findall(r"^::: (\S+)$", (DOCS / "api.md").read_text("utf-8"), re.MULTILINE))
+    public = {f"blockmix.{name}" for name in blockmix.__all__ if name != "__version__"}
+    public |= {f"blockmix.evaluate.{name}" for name in blockmix.evaluate.__all__}
+    assert shown == public | {"blockmix.sklearn.MixedMembership"}
+
+
+def test_the_figure_of_the_layers_is_what_its_script_draws():
+    layers = script("layers")
+    assert layers.FIGURE.read_text("utf-8") == layers.drawing()
 
 
 def test_there_are_three_examples_and_code_on_most_pages():

@@ -1,13 +1,15 @@
-"""The package as a whole: what importing it costs, how its rooms depend on each other, its documents."""
+"""The package as a whole: what importing it costs, how its layers depend on each other, its documents."""
 
 import ast
 import importlib
 import importlib.metadata
+import importlib.util
 import os
 import pkgutil
 import re
 import subprocess
 import sys
+import tarfile
 import zipfile
 from pathlib import Path
 
@@ -17,18 +19,60 @@ import blockmix
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src" / "blockmix"
-METHOD = ROOT / "docs" / "method.md"
-# A room imports only from itself and from rooms before it; these modules belong to all.
+# Where equations are derived: the model and the scores in one page, each sampler beside its code.
+DERIVATIONS = [ROOT / "docs" / "method.md", *sorted(SOURCE.glob("samplers/*/README.md"))]
+# A layer imports only from itself and from layers before it.
 LAYERS = (
     "numerics", "graph", "model", "generators", "tables", "engines", "samplers", "evaluate", "posterior", "inference",
     "report", "experiments", "cli",
 )  # fmt: skip
-# Methods of a result that lead to rooms below: the only imports downwards, inside the function that needs them.
-DOORS = {("posterior/posterior.py", "blockmix.report.write.write_report")}
-SHARED = {"errors", "_version"}
+# The only import of a later layer: a method of the result, which imports it when it is called.
+LATER_IMPORTS = {("posterior/posterior.py", "blockmix.report.write.write_report")}
+# Modules that every layer may import.
+SHARED = {"errors", "files", "_version"}
+# Folders of samplers/ that several samplers share; every other one is a sampler.
+SHARED_BY_SAMPLERS = {"langevin", "starts"}
+# A longer listing has no visible order; a folder that outgrows it is split.
+MOST_FILES = 14
+# More parameters than this are for options that a person chooses by name: the public functions and the commands.
+MOST_PARAMETERS = 10
+LONG_SIGNATURES = {
+    "cli/commands/fit.py:fit",
+    "cli/commands/networks.py:simulate",
+    "inference/fit.py:fit",
+    "numerics/cir.py:cir_step",
+    "samplers/lmc/strengths.py:update_all_strengths",
+    "samplers/scir/diffusion/births.py:birth_survives",
+    "samplers/scir/diffusion/births.py:give_birth",
+    "samplers/scir/diffusion/dense.py:update_dense_node",
+    "samplers/scir/diffusion/dense.py:update_dense_range",
+    "samplers/scir/diffusion/local.py:move",
+    "samplers/scir/diffusion/local.py:update_node",
+    "samplers/scir/diffusion/local.py:update_range",
+    "samplers/scir/indicators/links.py:draw_links_again",
+    "samplers/scir/indicators/redraw.py:draw_births",
+    "samplers/scir/indicators/redraw.py:redraw_node",
+    "samplers/scir/indicators/redraw.py:redraw_range",
+    "samplers/scir/indicators/unshared.py:draw_from_bulk",
+    "samplers/scir/indicators/unshared.py:draw_from_neighbor",
+    "samplers/scir/indicators/unshared.py:draw_unshared",
+    "samplers/sgmc/blocks.py:update_blocks",
+    "samplers/sgmc/iterations.py:iterate",
+    "samplers/sgmc/iterations.py:update_nodes",
+    "samplers/sgmc/iterations.py:update_strengths",
+    "samplers/sgmc_m/iterations.py:iterate_split",
+    "samplers/sgmc_m/nodes.py:pull_of",
+    "samplers/sgmc_m/nodes.py:pull_of_sample",
+    "samplers/sgmc_m/nodes.py:update_split_range",
+    "samplers/sgmc_m/pairs.py:update_split_strengths",
+    "samplers/sgmc_m/split.py:split_row",
+    "samplers/svi/kernels.py:add_pairs",
+    "samplers/svi/kernels.py:update_nodes",
+}
 # What an import may cost; the fastest of several counts, since the others measure what else the machine does.
 IMPORT_SECONDS, IMPORT_REPEATS = 1.0, 5
-LETTERS = "MESPGDLBAVCH"
+# The number of an equation, as it is cited.
+CITED = r"\(([A-Z]\d+)\)"
 
 
 def in_new_process(program, **environment):
@@ -49,9 +93,13 @@ def sources():
 
 
 def modules():
-    for found in pkgutil.walk_packages(blockmix.__path__, "blockmix."):
-        if not found.name.endswith("__main__"):
-            yield found.name
+    """Return the names of all modules that can be imported here: the scikit-learn interface needs an extra."""
+    left_out = set() if importlib.util.find_spec("sklearn") else {"blockmix.sklearn"}
+    found = [
+        module.name
+        for module in pkgutil.walk_packages(blockmix.__path__, "blockmix.", onerror=lambda _: None)
+    ]
+    return [name for name in found if not name.endswith("__main__") and name not in left_out]
 
 
 def test_importing_the_package_takes_less_than_a_second():
@@ -70,7 +118,7 @@ def test_importing_the_package_loads_no_compiler():
 def test_importing_every_module_compiles_nothing(tmp_path):
     program = (
         "import importlib, sys\n"
-        f"for name in {list(modules())!r}: importlib.import_module(name)\n"
+        f"for name in {modules()!r}: importlib.import_module(name)\n"
         "kernels = {id(v): v for m in list(sys.modules.values()) if m.__name__.startswith('blockmix')\n"
         "           for v in vars(m).values() if hasattr(v, 'signatures') and hasattr(v, 'py_func')}\n"
         "print(len(kernels), sum(len(kernel.signatures) for kernel in kernels.values()))"
@@ -86,7 +134,15 @@ def test_the_version_is_that_of_the_installed_distribution():
     assert importlib.metadata.version("blockmix") == blockmix.__version__
 
 
-@pytest.mark.parametrize("name", ["blockmix", *(f"blockmix.{room}" for room in LAYERS)])
+def test_the_change_log_and_the_citation_are_those_of_this_version():
+    changes = re.findall(
+        r"^## (\S+) - \d{4}-\d\d-\d\d$", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.MULTILINE
+    )
+    assert changes[0] == blockmix.__version__
+    assert f"\nversion: {blockmix.__version__}\n" in (ROOT / "CITATION.cff").read_text("utf-8")
+
+
+@pytest.mark.parametrize("name", ["blockmix", *(f"blockmix.{layer}" for layer in LAYERS)])
 def test_every_public_name_resolves(name):
     package = importlib.import_module(name)
     public = getattr(package, "__all__", [])
@@ -118,21 +174,60 @@ def imports_of(path):
             yield from (name.name for name in node.names)
 
 
-@pytest.mark.parametrize("room", LAYERS)
-def test_a_room_imports_only_from_rooms_above_it(room):
-    allowed = {*LAYERS[: LAYERS.index(room) + 1], *SHARED}
-    for path in (SOURCE / room).rglob("*.py"):
+@pytest.mark.parametrize("layer", LAYERS)
+def test_a_layer_imports_only_from_layers_before_it(layer):
+    allowed = {*LAYERS[: LAYERS.index(layer) + 1], *SHARED}
+    for path in (SOURCE / layer).rglob("*.py"):
         for module in imports_of(path):
             parts = module.split(".")
-            if parts[0] == "blockmix" and (path.relative_to(SOURCE).as_posix(), module) not in DOORS:
+            if parts[0] == "blockmix" and (path.relative_to(SOURCE).as_posix(), module) not in LATER_IMPORTS:
                 assert parts[1] in allowed, f"{path.relative_to(SOURCE)} imports {module}"
 
 
-def test_every_folder_is_a_room_and_the_architecture_names_them_in_order():
+def sampler_folders():
+    return {path.parent.name for path in SOURCE.glob("samplers/*/__init__.py")}
+
+
+@pytest.mark.parametrize("folder", sorted(sampler_folders()))
+def test_a_folder_of_one_sampler_imports_no_other_sampler(folder):
+    others = sampler_folders() - SHARED_BY_SAMPLERS - {folder}
+    for path in (SOURCE / "samplers" / folder).rglob("*.py"):
+        for module in imports_of(path):
+            parts = module.split(".")
+            if parts[:2] == ["blockmix", "samplers"]:
+                assert parts[2] not in others, f"{path.relative_to(SOURCE)} imports {module}"
+
+
+def test_every_folder_is_a_layer_and_the_architecture_names_them_in_order():
     folders = {path.parent.relative_to(SOURCE).parts[0] for path in SOURCE.glob("*/__init__.py")}
     assert folders == set(LAYERS)
     text = (ROOT / "ARCHITECTURE.md").read_text("utf-8")
     assert tuple(re.findall(r"^  (\w+)/  ", text, re.MULTILINE)) == LAYERS
+
+
+def test_no_folder_has_more_files_than_a_reader_can_survey():
+    for folder in {path.parent for path in sources()}:
+        assert len(list(folder.glob("*.py"))) <= MOST_FILES, folder
+
+
+def functions_of(path):
+    """Return every function of a file with its name, methods as Class.name."""
+    tree = ast.parse(path.read_text("utf-8"))
+    owners = {id(f): c.name for c in ast.walk(tree) if isinstance(c, ast.ClassDef) for f in c.body}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            owner = owners.get(id(node))
+            yield f"{owner}.{node.name}" if owner else node.name, node.args
+
+
+def test_only_the_functions_listed_have_more_than_ten_parameters():
+    found = set()
+    for path in sources():
+        for name, arguments in functions_of(path):
+            given = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+            if sum(argument.arg not in ("self", "cls") for argument in given) > MOST_PARAMETERS:
+                found.add(f"{path.relative_to(SOURCE).as_posix()}:{name}")
+    assert found == LONG_SIGNATURES
 
 
 def test_nothing_is_unpickled_or_evaluated():
@@ -151,9 +246,8 @@ def test_nothing_is_unpickled_or_evaluated():
 
 
 def test_the_wheel_is_pure_python_and_complete(tmp_path):
-    from hatchling.builders.wheel import WheelBuilder
-
-    (wheel,) = WheelBuilder(str(ROOT)).build(directory=str(tmp_path), versions=["standard"])
+    builders = pytest.importorskip("hatchling.builders.wheel")
+    (wheel,) = builders.WheelBuilder(str(ROOT)).build(directory=str(tmp_path), versions=["standard"])
     assert wheel.endswith(f"blockmix-{blockmix.__version__}-py3-none-any.whl")
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
@@ -162,7 +256,12 @@ def test_the_wheel_is_pure_python_and_complete(tmp_path):
     inside = {name for name in names if name.startswith("blockmix/")}
     assert inside == {
         f"blockmix/{p.relative_to(SOURCE).as_posix()}"
-        for p in [*sources(), SOURCE / "py.typed", *(SOURCE / "report" / "assets").rglob("*.*")]
+        for p in [
+            *sources(),
+            SOURCE / "py.typed",
+            *SOURCE.rglob("*.md"),
+            *(SOURCE / "report" / "assets").rglob("*.*"),
+        ]
     }
     assert all(name in inside or ".dist-info/" in name for name in names)
     assert "blockmix = blockmix.cli:main" in entry_points
@@ -170,56 +269,71 @@ def test_the_wheel_is_pure_python_and_complete(tmp_path):
     assert "Requires-Python: <3.14,>=3.11" in metadata
 
 
+def test_the_source_distribution_is_complete(tmp_path):
+    builders = pytest.importorskip("hatchling.builders.sdist")
+    (archive,) = builders.SdistBuilder(str(ROOT)).build(directory=str(tmp_path), versions=["standard"])
+    with tarfile.open(archive) as packed:
+        names = {name.split("/", 1)[1] for name in packed.getnames() if "/" in name}
+    kept = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.*"), *(ROOT / "tests").rglob("*.py"), *sources()]
+    kept += [
+        ROOT / name
+        for name in ("CITATION.cff", ".pre-commit-config.yaml", "mkdocs.yml", ".ci/run", "LICENSE")
+    ]
+    missing = {path.relative_to(ROOT).as_posix() for path in kept if path.suffix != ".pyc"} - names
+    assert not missing
+
+
 def defined_equations():
-    """Numbers of docs/method.md by the section that defines them, in bold: **(M1)** or **(S1) A title.**"""
-    found = {}
-    for section in METHOD.read_text("utf-8").split("\n## ")[1:]:
-        numbers = re.findall(rf"\*\*\(([{LETTERS}]\d+)\)", section)
-        assert not set(numbers) & {n for known in found.values() for n in known}, "a number is defined twice"
-        found[int(section.split(".")[0])] = numbers
-    return found
+    """Return the numbers that the derivations define, in bold: **(M1)** or **(S1) A title.**
+
+    Letters come in the order of the documents, so that "(S1) to (P3)" has a meaning.
+    """
+    found = [n for page in DERIVATIONS for n in re.findall(r"\*\*" + CITED, page.read_text("utf-8"))]
+    letters = list(dict.fromkeys(number[0] for number in found))
+    return sorted(found, key=lambda number: (letters.index(number[0]), int(number[1:])))
 
 
-def expanded(first, last, order):
-    """All numbers from first to last, in the order of the document."""
-    return order[order.index(first) : order.index(last) + 1]
+def cited_equations(text, defined):
+    """Return the numbers cited in a text: one by one, or as (M1) to (M3)."""
+    cited = set(re.findall(CITED, text))
+    for first, last in re.findall(rf"{CITED}\s+to\s+{CITED}", text):
+        cited.update(defined[defined.index(first) : defined.index(last) + 1])
+    return cited
 
 
-def cited_equations(text, sections):
-    """Numbers cited in a text: one by one, as (M1) to (M3), or all of a section of docs/method.md at once."""
-    order = sorted((n for numbers in sections.values() for n in numbers), key=document_order)
-    cited = re.findall(rf"\(([{LETTERS}]\d+)\)", text)
-    for first, last in re.findall(rf"\(([{LETTERS}]\d+)\)\s+to\s+\(([{LETTERS}]\d+)\)", text):
-        cited += expanded(first, last, order)
-    for words in re.findall(r"[Ss]ections? (\d+(?:(?:, | and | to )\d+)*) of docs/method.md", text):
-        named = [int(number) for number in re.findall(r"\d+", words)]
-        if " to " in words:
-            named = list(range(named[0], named[-1] + 1))
-        for number in named:
-            assert number in sections, f"docs/method.md has no section {number}"
-            cited += sections[number]
-    return set(cited)
-
-
-def document_order(number):
-    return LETTERS.index(number[0]), int(number[1:])
+def test_every_equation_is_defined_once_and_numbers_have_no_gaps():
+    defined = defined_equations()
+    for letter in {number[0] for number in defined}:
+        numbers = [int(number[1:]) for number in defined if number[0] == letter]
+        assert numbers == list(range(1, len(numbers) + 1)), letter
 
 
 def test_every_equation_that_is_cited_is_defined_and_the_other_way_round():
-    sections = defined_equations()
-    defined = {n for numbers in sections.values() for n in numbers}
-    cited = {n for path in sources() for n in cited_equations(path.read_text("utf-8"), sections)}
-    assert cited <= defined, f"cited but not in docs/method.md: {sorted(cited - defined)}"
+    defined = defined_equations()
+    cited = {n for path in sources() for n in cited_equations(path.read_text("utf-8"), defined)}
+    assert cited <= set(defined), f"cited but derived nowhere: {sorted(cited - set(defined))}"
     # Corrections (E) are remarks on the literature: most show only in what the code does not do.
     equations = {n for n in defined if n[0] != "E"}
-    assert equations <= cited, f"in docs/method.md but cited nowhere: {sorted(equations - cited)}"
+    assert equations <= cited, f"derived but cited nowhere: {sorted(equations - cited)}"
 
 
-def test_equations_are_numbered_without_gaps():
-    defined = [n for numbers in defined_equations().values() for n in numbers]
-    for letter in LETTERS:
-        numbers = sorted(int(n[1:]) for n in defined if n[0] == letter)
-        assert numbers == list(range(1, len(numbers) + 1)), letter
+@pytest.mark.parametrize("page", DERIVATIONS, ids=lambda page: page.parent.name)
+def test_a_derivation_refers_to_equations_that_exist(page):
+    defined = defined_equations()
+    assert cited_equations(page.read_text("utf-8"), defined) <= set(defined)
+
+
+def test_what_is_cited_as_part_of_the_method_page_is_on_that_page():
+    """An equation that has moved beside its sampler is cited by its number alone, or with that README."""
+    method = DERIVATIONS[0].read_text("utf-8")
+    for path in sources():
+        text = path.read_text("utf-8")
+        for number in re.findall(rf"{CITED}\s+of\s+docs/method\.md", text):
+            assert f"**({number})" in method, f"{path.relative_to(SOURCE)} cites ({number}) of docs/method.md"
+        for last in re.findall(r"[Ss]ections?\s[\d, andto]*?(\d+)\s+of\s+docs/method\.md", text):
+            assert f"\n## {last}. " in method, (
+                f"{path.relative_to(SOURCE)} cites section {last} of docs/method.md"
+            )
 
 
 def readme_block(language):
@@ -234,7 +348,7 @@ def test_the_readme_and_the_checks_run_the_same_test_command():
 
 
 def test_links_of_the_documents_lead_somewhere():
-    for document in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]:
+    for document in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *SOURCE.rglob("*.md")]:
         for target in re.findall(r"\]\(([^)#:]+)\)", document.read_text("utf-8")):
             assert (document.parent / target).exists(), f"{document.name} links to {target}"
 

@@ -79,7 +79,7 @@ def test_an_empty_file_is_an_empty_cover(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("content", "labels", "said"),
+    ("content", "labels", "message"),
     [
         (b"0 1\n2 x3\n", Labels.range(5), r"cover.txt, line 2, column 3: not an integer.*'x3'"),
         (b"ann\n\nb\xff\n", NAMES, r"line 3, column 2: not UTF-8"),
@@ -88,10 +88,10 @@ def test_an_empty_file_is_an_empty_cover(tmp_path):
         (gzip.compress(b"0 1\n" * 1000)[:-9], Labels.range(5), "gzip data are damaged or cut short"),
     ],
 )
-def test_a_bad_file_is_named_with_its_line(tmp_path, content, labels, said):
+def test_a_bad_file_is_named_with_its_line(tmp_path, content, labels, message):
     path = tmp_path / "cover.txt"
     path.write_bytes(content)
-    with pytest.raises(GraphFormatError, match=said):
+    with pytest.raises(GraphFormatError, match=message):
         read_covers(path, labels)
 
 

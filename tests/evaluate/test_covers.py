@@ -247,7 +247,7 @@ def test_restrict_keeps_node_numbers_and_drops_what_is_left_empty():
 
 
 @pytest.mark.parametrize(
-    ("cover", "said"),
+    ("cover", "message"),
     [
         ([[0], [1, 12]], "community 1 has node 12"),
         ([[0], [], [-1, 2]], "community 2 has node -1"),
@@ -256,9 +256,9 @@ def test_restrict_keeps_node_numbers_and_drops_what_is_left_empty():
         ([[[0, 1]]], "shape"),
     ],
 )
-def test_what_is_not_a_node_is_named(cover, said):
+def test_what_is_not_a_node_is_named(cover, message):
     for score in (onmi, omega):
-        with pytest.raises(InputError, match=said):
+        with pytest.raises(InputError, match=message):
             score(cover, [[0, 1]], N)
 
 

@@ -124,7 +124,7 @@ def test_rounding_past_one_is_forgiven_and_integers_are_links():
 
 
 @pytest.mark.parametrize(
-    ("p", "y", "said"),
+    ("p", "y", "message"),
     [
         ([0.5, math.nan], [True, False], r"probability\[1\] is nan"),
         ([0.5, 1.5], [True, False], r"probability\[1\] is 1.5"),
@@ -135,8 +135,8 @@ def test_rounding_past_one_is_forgiven_and_integers_are_links():
         ([0.5], [2], "only True and False"),
     ],
 )
-def test_unusable_input_is_named(p, y, said):
-    with pytest.raises(InputError, match=said):
+def test_unusable_input_is_named(p, y, message):
+    with pytest.raises(InputError, match=message):
         auc(p, y)
 
 

@@ -1,4 +1,4 @@
-"""Calibration speaks about the network although held-out pairs are balanced, with intervals that hold."""
+"""Calibration is that of the network although held-out pairs are balanced, with intervals that cover."""
 
 import numpy as np
 import pytest
@@ -104,7 +104,7 @@ def test_certain_predictions_are_allowed():
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         ({"density": 0.0}, "density"),
         ({"density": 0.1, "bins": 0}, "bins"),
@@ -112,8 +112,8 @@ def test_certain_predictions_are_allowed():
         ({"density": 0.1, "confidence": 1.0}, "confidence"),
     ],
 )
-def test_unusable_settings_are_named(arguments, said):
-    with pytest.raises(InputError, match=said):
+def test_unusable_settings_are_named(arguments, message):
+    with pytest.raises(InputError, match=message):
         calibration([0.2, 0.4], [True, False], **arguments)
 
 

@@ -75,7 +75,7 @@ def test_saved_truth_is_the_planted_covers(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         ({"degree": 60.0}, "with every strength at 1"),
         ({"communities": 1, "overlap": (1, 1)}, "pairs lie between communities"),
@@ -86,6 +86,6 @@ def test_saved_truth_is_the_planted_covers(tmp_path):
         ({"sizes": "huge"}, "sizes='huge'"),
     ],
 )
-def test_what_cannot_be_planted_is_refused_with_the_reason(options, said):
-    with pytest.raises(InputError, match=said):
+def test_what_cannot_be_planted_is_refused_with_the_reason(options, message):
+    with pytest.raises(InputError, match=message):
         planted(**{"nodes": 100, "communities": 10, "degree": 5.0, "seed": 1, **options})

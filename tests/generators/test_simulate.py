@@ -171,7 +171,7 @@ def test_compressed_files_are_the_same_bytes_every_time(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         ({"degree": 90, "communities": 50}, "out of reach: with every strength at 1"),
         ({"background": 0.5}, "the background alone gives"),
@@ -190,8 +190,8 @@ def test_compressed_files_are_the_same_bytes_every_time(tmp_path):
         ({"nodes": 10_000_000, "communities": 1000, "alpha": 1.0}, "use a smaller alpha"),
     ],
 )
-def test_what_cannot_be_drawn_is_refused_with_the_reason(options, said):
-    with pytest.raises(InputError, match=said):
+def test_what_cannot_be_drawn_is_refused_with_the_reason(options, message):
+    with pytest.raises(InputError, match=message):
         simulate(**{"nodes": 100, "communities": 4, "degree": 10.0, "seed": 1, **options})
 
 

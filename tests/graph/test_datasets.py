@@ -111,7 +111,7 @@ def test_a_download_with_other_counts_is_refused(site, add):
 
 
 @pytest.mark.parametrize(
-    ("file", "sha256", "said"),
+    ("file", "sha256", "message"),
     [
         ("net.txt", "0" * 64, "damaged or was changed: its SHA-256"),
         ("cut.txt", None, "cut short"),
@@ -119,9 +119,9 @@ def test_a_download_with_other_counts_is_refused(site, add):
         ("missing.txt", None, "answered 404"),
     ],
 )
-def test_a_bad_download_is_named_and_removed(site, add, file, sha256, said):
+def test_a_bad_download_is_named_and_removed(site, add, file, sha256, message):
     add(Source(f"{site}/{file}", sha256))
-    with pytest.raises(InputError, match=said) as caught:
+    with pytest.raises(InputError, match=message) as caught:
         load_dataset("tail")
     assert f"{site}/{file}" in str(caught.value)
     assert not leftovers()

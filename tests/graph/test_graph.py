@@ -97,7 +97,7 @@ def test_nodes_without_links_are_kept():
 
 
 @pytest.mark.parametrize(
-    ("edges", "said"),
+    ("edges", "message"),
     [
         ([(1, None)], "missing"),
         ([(1.5, 2), (float("nan"), 2)], "missing"),
@@ -112,8 +112,8 @@ def test_nodes_without_links_are_kept():
         (5, "pairs"),
     ],
 )
-def test_links_that_cannot_be_meant_are_refused(edges, said):
-    with pytest.raises(InputError, match=said):
+def test_links_that_cannot_be_meant_are_refused(edges, message):
+    with pytest.raises(InputError, match=message):
         Graph.from_edges(edges)
 
 
@@ -213,7 +213,7 @@ def test_links_beyond_two_to_the_31_entries_are_found(huge):
 
 
 def test_starts_add_up_in_64_bits():
-    starts = build._starts(np.array([2**31, 2**31, 5], dtype=np.int64))
+    starts = build.starts_of(np.array([2**31, 2**31, 5], dtype=np.int64))
     assert starts.dtype == np.int64
     assert starts.tolist() == [0, 2**31, 2**32, 2**32 + 5]
 

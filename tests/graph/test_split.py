@@ -140,7 +140,7 @@ def test_nothing_held_out_is_a_split_too():
 
 
 @pytest.mark.parametrize(
-    ("graph", "options", "said"),
+    ("graph", "options", "message"),
     [
         (ring(5), {"fraction": 0.05}, "less than one link"),
         (ring(5), {"fraction": 0.95}, "leaves no link for training"),
@@ -155,8 +155,8 @@ def test_nothing_held_out_is_a_split_too():
         (Graph.from_edges(np.array([(0, 1)]), nodes=np.arange(4)), {"fraction": 0.6}, "no link for training"),
     ],
 )
-def test_what_cannot_be_split_is_refused_with_the_reason(graph, options, said):
-    with pytest.raises(InputError, match=said):
+def test_what_cannot_be_split_is_refused_with_the_reason(graph, options, message):
+    with pytest.raises(InputError, match=message):
         hold_out(graph, **{"fraction": 0.2, "seed": 1, **options})
 
 

@@ -95,7 +95,7 @@ def posterior_of(graph, group, communities, *, seed=0, held_out=True, trace=True
 
 
 def made_trace(chains=2, sweeps=60, loss=None, dropped=0.0):
-    """A trace that has settled, unless it is told otherwise."""
+    """Return a trace that has settled, unless arguments make it fall."""
     sweep = np.arange(1, sweeps + 1) * 10
     loss = 0.1 + 0.1 * np.exp(-np.arange(sweeps) / 3.0) if loss is None else np.asarray(loss)
     rng = np.random.default_rng(5)

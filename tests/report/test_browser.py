@@ -9,7 +9,7 @@ from blockmix.report import write_report
 
 from .conftest import NASTY
 
-# A page that is frozen takes minutes: this many seconds tell it from one that is not, on any machine. How many it
+# A frozen page takes minutes: this many seconds distinguish it from one that is not, on any machine. How many it
 # takes, 3 being the goal, is measured by benchmarks/report.py.
 OPEN_SECONDS, SEARCH_SECONDS = 15.0, 15.0
 # Bytes that a report of 300,000 nodes and over a million links may take.

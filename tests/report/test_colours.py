@@ -1,4 +1,4 @@
-"""Colours that tell communities apart, also for readers who see fewer of them."""
+"""Colours by which communities can be distinguished, also for readers who see fewer of them."""
 
 from itertools import combinations
 
@@ -13,7 +13,7 @@ BLINDNESS = {
     "deuteranopia": [[0.367, 0.861, -0.228], [0.280, 0.673, 0.047], [-0.012, 0.043, 0.969]],
     "tritanopia": [[1.256, -0.077, -0.179], [-0.078, 0.931, 0.148], [0.005, 0.691, 0.304]],
 }
-# Two discs side by side are told apart from about 10 units of CIELAB on; ask for more.
+# Two discs side by side are distinguished from about 10 units of CIELAB on; ask for more.
 APART = 15.0
 
 

@@ -1,4 +1,4 @@
-"""What the report says about communities, against the definitions written out."""
+"""What the report shows of communities, compared with the definitions written out."""
 
 import numpy as np
 

@@ -16,7 +16,7 @@ def exact_repulsion(place, mass):
 
 def repulsion(place, mass):
     force = np.full_like(place, np.nan)
-    layout._repel(place, mass, *layout.make_grid(place, mass), force)
+    layout._repel(place, mass, layout.make_grid(place, mass), force)
     return force
 
 
@@ -30,7 +30,7 @@ def test_repulsion_on_the_grid_is_close_to_the_exact_sum():
     grid = layout.make_grid(place, mass)
     near = np.full_like(place, np.nan)
     centre = np.full_like(grid.centre, 1e9)
-    layout._repel(place, mass, *grid._replace(centre=centre), near)
+    layout._repel(place, mass, grid._replace(centre=centre), near)
     assert np.linalg.norm(near - exact) / np.linalg.norm(exact) > 0.1
 
 

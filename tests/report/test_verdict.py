@@ -1,4 +1,4 @@
-"""What speaks against a run is said in words, and nothing is said against a good one."""
+"""Problems of a run are reported in words, and a good run has none."""
 
 from dataclasses import replace
 
@@ -11,13 +11,13 @@ from blockmix.report.verdict import chain_table, remarks
 from .conftest import made_trace
 
 
-def said(post):
+def reported(post):
     return " ".join(f"{r.headline} {r.advice}" for r in remarks(post))
 
 
 @pytest.fixture
 def good(make_posterior):
-    """A run nothing speaks against: its predictions are as frequent as they say."""
+    """Return a run without problems: links are as frequent as predicted."""
     post = make_posterior()
     rng = np.random.default_rng(2)
     probability = rng.uniform(0.02, 0.98, 4_000)
@@ -27,17 +27,17 @@ def good(make_posterior):
     return replace(post, held_out=held_out)
 
 
-def test_nothing_is_said_against_a_good_run(good):
+def test_nothing_is_reported_of_a_good_run(good):
     assert remarks(good) == []
 
 
-def test_few_samples_are_said(good):
+def test_few_samples_are_reported(good):
     post = replace(good, provenance=good.provenance | {"samples": 30})
-    assert "Only 30 samples" in said(post)
+    assert "Only 30 samples" in reported(post)
 
 
-def test_an_interrupted_run_is_said(good):
-    assert "interrupted" in said(replace(good, provenance=good.provenance | {"interrupted": True}))
+def test_an_interrupted_run_is_reported(good):
+    assert "interrupted" in reported(replace(good, provenance=good.provenance | {"interrupted": True}))
 
 
 def test_a_score_that_still_falls_is_serious(good):
@@ -52,17 +52,17 @@ def test_a_score_that_fell_in_warm_up_only_is_no_concern(good):
     assert remarks(replace(good, trace=made_trace(loss=loss))) == []
 
 
-def test_dropped_mass_is_said(good):
-    assert "2.0% of all membership was dropped" in said(replace(good, trace=made_trace(dropped=0.02)))
+def test_dropped_mass_is_reported(good):
+    assert "2.0% of all membership was dropped" in reported(replace(good, trace=made_trace(dropped=0.02)))
 
 
-def test_predictions_that_are_off_are_said(good):
+def test_predictions_that_are_off_are_reported(good):
     held_out = replace(good.held_out, links=~good.held_out.links)
-    assert "off in" in said(replace(good, held_out=held_out))
+    assert "off in" in reported(replace(good, held_out=held_out))
 
 
-def test_nothing_held_out_is_said(good):
-    assert "Nothing was held out" in said(replace(good, held_out=None))
+def test_nothing_held_out_is_reported(good):
+    assert "Nothing was held out" in reported(replace(good, held_out=None))
 
 
 def chains(rhat, ess, count=4):
@@ -79,13 +79,13 @@ def test_chains_that_disagree_are_serious(good):
     assert remark.advice.startswith("Run longer")
 
 
-def test_few_effective_samples_are_said_but_not_serious(good):
+def test_few_effective_samples_are_reported_but_not_serious(good):
     (remark,) = remarks(good, chains([1.01], [12.0]))
     assert not remark.serious
     assert "Few effective samples" in remark.advice
 
 
-def test_a_lone_chain_is_said(good):
+def test_a_lone_chain_is_reported(good):
     (remark,) = remarks(good, chains([np.nan], [900.0], count=1))
     assert not remark.serious
     assert remark.headline.startswith("One chain")

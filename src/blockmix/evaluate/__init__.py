@@ -1,4 +1,4 @@
-"""How good it is: predictions on held-out pairs, and covers against ground truth."""
+"""Scores: predictions of held-out pairs, and covers compared with ground truth."""
 
 from blockmix.evaluate.cover_files import CoverFile, read_cover_file, read_covers, write_covers
 from blockmix.evaluate.covers import (

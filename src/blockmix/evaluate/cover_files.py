@@ -40,9 +40,9 @@ class CoverFile:
 
 
 def read_covers(path: str | Path, labels: Labels) -> list[Community]:
-    """The communities in a file as arrays of node numbers, without labels that are not in the network.
+    """Read the communities in a file as arrays of node numbers, without labels that are not in the network.
 
-    `read_cover_file` also tells how many those were. Repeated communities are kept: see `unique_communities`.
+    `read_cover_file` also gives how many those were. Repeated communities are kept: see `unique_communities`.
     """
     return read_cover_file(path, labels).communities
 
@@ -66,7 +66,7 @@ def read_cover_file(path: str | Path, labels: Labels) -> CoverFile:
             "no label in this file is a node of the network",
             path=path,
             text=tokens[0],
-            remedy="Give the communities of this network, with labels as they stand in its edge list.",
+            remedy="Give the communities of this network, with labels as they are in its edge list.",
         )
     place = np.repeat(np.arange(len(sizes)), sizes)[known]
     kept = np.bincount(place, minlength=len(sizes))
@@ -96,7 +96,7 @@ def write_covers(path: str | Path, cover: Cover, labels: Labels) -> None:
 
 
 def _names(nodes: NDArray[Any], labels: Labels) -> list[str]:
-    """The labels of these nodes as text."""
+    """Return the labels of these nodes as text."""
     if labels.kind == "text":
         return [str(labels[node]) for node in nodes.tolist()]
     return [str(v) for v in (nodes if labels.integers is None else labels.integers[nodes]).tolist()]
@@ -117,7 +117,7 @@ def _line(names: list[str]) -> str:
 
 
 def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """Numbered lines that are neither blank nor comments, without line ends."""
+    """Yield numbered lines that are neither blank nor comments, without line ends."""
     number = 0
     try:
         with path.open("rb") as raw:
@@ -165,7 +165,7 @@ def _tokens(line: bytes, kind: str, path: str | Path, number: int) -> list[str]:
 
 
 def _nodes(tokens: list[str], labels: Labels) -> NDArray[np.int64]:
-    """The node of every label, -1 for a label that is not in the network."""
+    """Return the node of every label, -1 for a label that is not in the network."""
     if labels.kind == "text":
         names = {str(label): node for node, label in enumerate(labels)}
         found = (names.get(t, names.get(t.strip(), -1)) for t in tokens)

@@ -53,7 +53,7 @@ class CoverScores:
 
 
 def best_match_f1(cover: Cover, truth: Cover) -> float:
-    """Average of the two directional best-match F1 scores (Yang, Leskovec 2013); 1 for equal covers.
+    """Compute the average of the two directional best-match F1 scores (Yang, Leskovec 2013).
 
     >>> round(best_match_f1([[0, 1, 2]], [[0, 1], [2, 3]]), 3)
     0.7
@@ -62,7 +62,7 @@ def best_match_f1(cover: Cover, truth: Cover) -> float:
 
 
 def best_match(cover: Cover, truth: Cover) -> BestMatch:
-    """Best-match F1 of each direction. Two empty covers score 1, one empty cover 0.
+    """Compute the best-match F1 of each direction. Two empty covers score 1, one empty cover 0.
 
     >>> best_match([[0, 1]], [[0, 1], [2, 3]])
     BestMatch(f1=0.75, found=1.0, truth=0.5)
@@ -85,7 +85,7 @@ def best_match(cover: Cover, truth: Cover) -> BestMatch:
 
 
 def compare_covers(found: Cover, truth: Cover, n_nodes: int) -> CoverScores:
-    """ONMI, omega and best-match F1 of a found cover with the true one.
+    """Compute ONMI, omega and best-match F1 of a found cover with the true one.
 
     Repeated and empty communities are removed from both first. Truth that covers a part of the network is
     best compared on that part: pass `restrict(found, nodes)` and `restrict(truth, nodes)`.

@@ -22,7 +22,7 @@ _CHUNK_WORK = 1 << 23
 
 
 def unique_communities(cover: Cover) -> list[Community]:
-    """The distinct non-empty communities, in order of first appearance, each sorted without repeated nodes.
+    """Return the distinct non-empty communities, by first appearance, each sorted without repeated nodes.
 
     Ground-truth files repeat communities, and every score counts a repetition as another community.
 
@@ -36,7 +36,7 @@ def unique_communities(cover: Cover) -> list[Community]:
 
 
 def restrict(cover: Cover, nodes: ArrayLike) -> list[Community]:
-    """The cover seen only on `nodes`: members elsewhere are dropped, and communities left empty with them.
+    """Restrict the cover to `nodes`: drop other members, and communities that become empty.
 
     Node numbers stay as they are. Ground truth often covers a part of the network; comparing there is
     `restrict(found, np.unique(np.concatenate(truth)))`.
@@ -52,7 +52,7 @@ def restrict(cover: Cover, nodes: ArrayLike) -> list[Community]:
 
 
 def incidence(cover: Cover, n_nodes: int | None = None) -> sparse.csr_matrix:
-    """The communities x nodes matrix of zeros and ones, without empty communities and repeated members.
+    """Build the communities x nodes matrix of zeros and ones, without empty communities and repeats.
 
     Rows are sorted. Without `n_nodes` there are as many columns as the largest node number asks for.
     """
@@ -76,20 +76,20 @@ def incidence(cover: Cover, n_nodes: int | None = None) -> sparse.csr_matrix:
 
 
 def split(matrix: sparse.csr_matrix) -> list[Community]:
-    """The communities of an incidence matrix as arrays of node numbers."""
+    """Return the communities of an incidence matrix as arrays of node numbers."""
     nodes = matrix.indices.astype(np.int64)
     return np.split(nodes, matrix.indptr[1:-1]) if matrix.shape[0] else []
 
 
 def sizes_of(matrix: sparse.csr_matrix) -> NDArray[np.int64]:
-    """Number of members of every community."""
+    """Count the members of every community."""
     return np.asarray(np.diff(matrix.indptr), dtype=np.int64)
 
 
 def overlaps(
     a: sparse.csr_matrix, b: sparse.csr_matrix
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]]:
-    """Every pair of communities (i of a, j of b) that share a node, with the number of nodes shared.
+    """Find every pair of communities (i of a, j of b) that share a node, with the number of nodes shared.
 
     Chunked by rows of `a`, in order, so that memory stays bounded however much the covers overlap.
     """
@@ -106,7 +106,7 @@ def overlaps(
 
 
 def _members(cover: Cover) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """All members one after another, and the size of each community as given."""
+    """Return all members one after another, and the size of each community as given."""
     arrays = [np.asarray(community) for community in cover]
     for place, array in enumerate(arrays):
         if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):

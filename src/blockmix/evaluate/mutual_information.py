@@ -1,6 +1,6 @@
 """Overlapping normalised mutual information of two covers, from the pairs of communities that overlap.
 
-A community X is read as a coin: is a random node in X? For communities X, Y of two covers of n nodes let
+A community X is a binary variable: is a random node in X? For communities X, Y of two covers of n nodes let
 a, b, c, d be the shares of nodes in neither, only in Y, only in X, in both, and h(p) = -p log2 p. Then
 
     H(X|Y) = h(a) + h(b) + h(c) + h(d) - H(Y)   where h(a) + h(d) > h(b) + h(c), else H(X),
@@ -30,7 +30,7 @@ Variant = Literal["mgh", "lfk"]
 
 
 def onmi(cover_a: Cover, cover_b: Cover, n_nodes: int, variant: Variant = "mgh") -> float:
-    """Overlapping NMI of two covers: 1 for equal covers, 0 where neither tells anything about the other.
+    """Compute the overlapping NMI of two covers: 1 for equal covers, 0 where they are independent.
 
     `variant="mgh"` divides the mutual information by the larger entropy; `"lfk"` averages the relative
     conditional entropies of the communities, and gives unrelated covers more than 0. Empty communities are
@@ -71,7 +71,7 @@ def onmi(cover_a: Cover, cover_b: Cover, n_nodes: int, variant: Variant = "mgh")
 def _conditional_entropies(
     a: sparse.csr_matrix, b: sparse.csr_matrix, n: int, entropy_a: Floats, entropy_b: Floats
 ) -> tuple[Floats, Floats]:
-    """min over Y of H(X|Y) for every X of a, and the other way round, in bits."""
+    """Compute min over Y of H(X|Y) for every X of a, and the other way round, in bits."""
     size_a, size_b = sizes_of(a), sizes_of(b)
     best_a, best_b = entropy_a.copy(), entropy_b.copy()
     for i, j, shared in chain(overlaps(a, b), _disjoint(a, b, n), _swapped(_disjoint(b, a, n))):
@@ -84,7 +84,7 @@ def _conditional_entropies(
 def _matched(
     x: Ints, y: Ints, shared: Ints, n: int, entropy_x: Floats, entropy_y: Floats
 ) -> tuple[Floats, Floats]:
-    """H(X|Y) and H(Y|X) for communities of sizes x, y that share `shared` nodes."""
+    """Compute H(X|Y) and H(Y|X) for communities of sizes x, y that share `shared` nodes."""
     agree = _h(n - x - y + shared, n) + _h(shared, n)
     differ = _h(y - shared, n) + _h(x - shared, n)
     admissible = agree > differ
@@ -96,7 +96,7 @@ def _matched(
 
 
 def _disjoint(a: sparse.csr_matrix, b: sparse.csr_matrix, n: int) -> Iterator[tuple[Ints, Ints, Ints]]:
-    """Pairs that may match although they share no node, for the communities of `a` with over n/4 members.
+    """Find pairs that may match without a shared node, for communities of `a` with over n/4 members.
 
     Disjoint X, Y satisfy the condition only if h(1 - s) > h(x) + h(y) >= h(s) with s = x + y, so s > 1/2 and
     one of them is that large. A cover has at most 4 times (memberships per node) such communities: few pairs,
@@ -123,12 +123,12 @@ def _mean_share(unknown: Floats, entropy: Floats, both_have_all: bool) -> float:
 
 
 def _entropies(sizes: Ints, n: int) -> Floats:
-    """H(X) in bits of communities of these sizes."""
+    """Compute H(X) in bits of communities of these sizes."""
     return _h(n - sizes, n) + _h(sizes, n)
 
 
 def _h(count: Ints, n: int) -> Floats:
-    """h(p) = -p log2 p of p = count/n, accurate near p = 1, where most nodes of a large network are."""
+    """Compute h(p) = -p log2 p of p = count/n, accurate near p = 1, as for most nodes of a large network."""
     p = count / n
     rare = -np.log2(p, out=np.zeros_like(p), where=(p > 0) & (p <= 0.5))
     common = -np.log1p((count - n) / n, out=np.zeros_like(p), where=p > 0.5) / np.log(2.0)
@@ -136,5 +136,5 @@ def _h(count: Ints, n: int) -> Floats:
 
 
 def _in_unit_interval(value: float) -> float:
-    """The value without the rounding error that could carry it past 0 or 1."""
+    """Return the value without the rounding error that could take it below 0 or above 1."""
     return float(min(max(value, 0.0), 1.0))

@@ -3,7 +3,7 @@
 Two covers agree on a pair of nodes if it is together in equally many communities of both. Only pairs that
 share a community are visited; the rest, together nowhere, are counted by difference. Nodes with exactly the
 same memberships in both covers are interchangeable, so they are first merged into types, and a pair of types
-weighs as many pairs of nodes as it stands for: a few huge communities then cost next to nothing.
+weighs as many pairs of nodes as it represents: a few huge communities then cost very little.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from blockmix.evaluate.incidence import Cover, incidence, sizes_of
 
 Ints = NDArray[np.int64]
 
-# Rough speed of one core, only to tell the user what a refused comparison would take.
+# Rough speed of one core, only to show the user what a refused comparison would take.
 _PAIRS_PER_SECOND = 4e7
 
 
 def omega(cover_a: Cover, cover_b: Cover, n_nodes: int, *, max_pairs: float = 1e10) -> float:
-    """Omega index: agreement on how often each pair of nodes is together, corrected for chance.
+    """Compute the omega index: agreement on how often each pair of nodes is together, corrected for chance.
 
     1 for equal covers, 0 on average for unrelated ones, negative below that; for partitions it is the
     adjusted Rand index. Nodes in no community count: their pairs are together 0 times. Fewer than two nodes,
     or covers that put all pairs together equally often, agree entirely: 1. Repeated communities count
     repeatedly (see `unique_communities`).
     Time grows with the pairs of node types inside communities; beyond `max_pairs` of them an `InputError`
-    tells the number.
+    gives the number.
 
     Reference: Collins, Dent (1988), Multivariate Behavioral Research 23, 231-242.
 
@@ -56,7 +56,7 @@ def omega(cover_a: Cover, cover_b: Cover, n_nodes: int, *, max_pairs: float = 1e
 
 
 def _together(both: sparse.csr_matrix, weights: Ints, n_a: int) -> tuple[list[int], list[int], int]:
-    """Pairs of nodes by communities shared, in a and in b (entry 0 left 0), and how many agree."""
+    """Count pairs of nodes by communities shared, in a and in b (entry 0 left 0), and how many agree."""
     by_type = both.T.tocsr()
     by_type.sort_indices()
     largest = int(np.diff(by_type.indptr).max(initial=0))
@@ -78,7 +78,7 @@ def _together(both: sparse.csr_matrix, weights: Ints, n_a: int) -> tuple[list[in
 
 
 def _merged(matrix: sparse.csr_matrix) -> tuple[sparse.csr_matrix, Ints]:
-    """The communities x types matrix, and the number of nodes of each type."""
+    """Return the communities x types matrix, and the number of nodes of each type."""
     kind = _types(matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64), matrix.shape[1])
     _, first, kind, weights = np.unique(kind, return_index=True, return_inverse=True, return_counts=True)
     merged = matrix[:, first]
@@ -98,12 +98,12 @@ def _refuse_if_too_large(sizes: Ints, max_pairs: float) -> None:
 
 @njit(cache=True, nogil=True)
 def _types(starts: Any, members: Any, n_nodes: int) -> Any:  # pragma: no cover - compiled
-    """A number for every node, equal for nodes with equal memberships: each community splits the types."""
+    """Assign a type to every node, equal for nodes with equal memberships: each community splits the types."""
     n_communities = len(starts) - 1
     kind = np.zeros(n_nodes, np.int64)
-    room = n_nodes + len(members) + 1
-    seen_by = np.full(room, -1, np.int64)
-    inside = np.zeros(room, np.int64)
+    size = n_nodes + len(members) + 1
+    seen_by = np.full(size, -1, np.int64)
+    inside = np.zeros(size, np.int64)
     n_kinds = 1
     for c in range(n_communities):
         for k in range(starts[c], starts[c + 1]):
@@ -130,7 +130,7 @@ def _count_pairs(
 ) -> Any:  # pragma: no cover - compiled
     """Add the pairs of nodes by times together in a and in b; return pairs agreed on and pairs met.
 
-    Types come in increasing order, so a community's earlier members are exactly those already passed:
+    Types are in increasing order, so a community's earlier members are exactly those already passed:
     `passed` moves along and each pair is met once, from its smaller type.
     """
     n_types = len(weights)

@@ -38,7 +38,7 @@ class Scores:
 
 
 def score(probability: ArrayLike, links: ArrayLike, density: float) -> Scores:
-    """All scores at once.
+    """Compute all scores.
 
     >>> score([0.9, 0.2], [True, False], density=0.1).auc
     1.0
@@ -55,7 +55,7 @@ def score(probability: ArrayLike, links: ArrayLike, density: float) -> Scores:
 
 
 def perplexity(probability: ArrayLike, links: ArrayLike) -> float:
-    """Perplexity of the held-out pairs (M4): exp of the mean negative log probability of what was observed.
+    """Compute the perplexity of held-out pairs (M4): exp of the mean negative log probability of what was observed.
 
     1 is perfect and 2 is a fair coin. On balanced pairs it rewards inflated link probabilities: it is the
     figure published for comparison, and `log_loss` is the one to decide by.
@@ -68,7 +68,7 @@ def perplexity(probability: ArrayLike, links: ArrayLike) -> float:
 
 
 def log_loss(probability: ArrayLike, links: ArrayLike, density: float) -> float:
-    """Network-weighted log loss in nats per pair (M5): links weigh `density` in all, non-links the rest.
+    """Compute the network-weighted log loss in nats per pair (M5): links weigh `density`, non-links the rest.
 
     A proper score whatever the mix of held-out pairs: the true probabilities minimise its expectation.
     NaN where a class that carries weight has no held-out pair.
@@ -85,7 +85,7 @@ def log_loss(probability: ArrayLike, links: ArrayLike, density: float) -> float:
 
 
 def auc(probability: ArrayLike, links: ArrayLike) -> float:
-    """Probability that a random held-out link is ranked above a random non-link (M6); a tie counts one half.
+    """Compute the probability that a random held-out link ranks above a random non-link (M6); a tie counts half.
 
     The area under the ROC curve, counted in integers, so exact under ties. NaN without links or without
     non-links, where there is no such pair to draw.
@@ -101,7 +101,7 @@ def auc(probability: ArrayLike, links: ArrayLike) -> float:
 
 
 def average_precision(probability: ArrayLike, links: ArrayLike) -> float:
-    """Average precision (M6): the sum over thresholds of (gain in recall) x precision, no interpolation.
+    """Compute average precision (M6): the sum over thresholds of (gain in recall) x precision.
 
     Pairs of equal probability enter together, as in scikit-learn. It depends on the share of links among
     the held-out pairs: compare it only between fits with the same hold-out. NaN without links.
@@ -119,7 +119,7 @@ def average_precision(probability: ArrayLike, links: ArrayLike) -> float:
 
 
 def checked_pairs(probability: ArrayLike, links: ArrayLike) -> tuple[Floats, NDArray[np.bool_]]:
-    """Held-out pairs as float64 probabilities in [0, 1] and booleans, or an `InputError` saying why not."""
+    """Check held-out pairs; return float64 probabilities in [0, 1] and booleans, or raise an `InputError`."""
     values = np.asarray(probability, dtype=np.float64)
     is_link = _checked_links(np.asarray(links))
     if values.ndim != 1 or values.shape != is_link.shape:
@@ -147,7 +147,7 @@ def _checked_links(links: NDArray[Any]) -> NDArray[np.bool_]:
 
 
 def _log_likelihood(probability: Floats, is_link: NDArray[np.bool_]) -> Floats:
-    """log p of what was observed, kept finite by `SMALLEST_PROBABILITY`."""
+    """Compute log p of what was observed, kept finite by `SMALLEST_PROBABILITY`."""
     p = np.clip(probability, SMALLEST_PROBABILITY, 1.0 - SMALLEST_PROBABILITY)
     return np.where(is_link, np.log(p), np.log1p(-p))
 
@@ -155,7 +155,7 @@ def _log_likelihood(probability: Floats, is_link: NDArray[np.bool_]) -> Floats:
 def _counts_by_probability(
     probability: Floats, is_link: NDArray[np.bool_]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Numbers of links and of non-links at each distinct probability, in increasing order of it."""
+    """Count links and non-links at each distinct probability, in increasing order of it."""
     order = np.argsort(probability, kind="stable")
     ranked = probability[order]
     starts = np.flatnonzero(np.concatenate(([True], ranked[1:] != ranked[:-1])))

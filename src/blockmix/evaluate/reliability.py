@@ -1,6 +1,6 @@
-"""Whether predicted link probabilities mean what they say (M7), from pairs that are not a fair sample.
+"""Calibration of predicted link probabilities (M7), from pairs that are not a fair sample of the network.
 
-Held-out pairs hold n1 links and n0 non-links, whatever the network's density rho. To speak about the network,
+Held-out pairs hold n1 links and n0 non-links, whatever the network's density rho. To make statements about the network,
 a link counts w1 = rho/n1 and a non-link w0 = (1-rho)/n0. If a pair with prediction p is a link with
 probability p in the network, then among the held-out pairs it is one with probability q, where
 
@@ -51,7 +51,7 @@ class CalibrationTable:
 
     @property
     def covered(self) -> NDArray[np.bool_]:
-        """Whether `predicted` lies in the interval; True for a bin without pairs, which says nothing."""
+        """Whether `predicted` lies in the interval; True for a bin without pairs, which has no evidence."""
         inside = (self.predicted >= self.lower) & (self.predicted <= self.upper)
         return np.asarray(inside | np.isnan(self.predicted))
 
@@ -74,7 +74,7 @@ def calibration(
     *,
     confidence: float = 0.99,
 ) -> CalibrationTable:
-    """Calibration of predicted probabilities, reweighted to the network's density (M7).
+    """Compute the calibration of predicted probabilities, reweighted to the network's density (M7).
 
     `bins` is a number of bins, cut so that each holds about equally many held-out pairs (probabilities of a
     sparse network crowd near 0, where bins of equal width would see nothing), or the edges themselves; pairs
@@ -147,20 +147,20 @@ def _predicted(
 
 
 def _ratio(part: NDArray[Any], whole: NDArray[Any]) -> Floats:
-    """part / whole, NaN where there is nothing."""
+    """Divide part by whole; NaN where there is nothing."""
     empty = np.full(len(whole), np.nan)
     return np.asarray(np.divide(part, whole, out=empty, where=whole > 0), dtype=np.float64)
 
 
 def _scale_odds(frequency: Floats, ratio: float) -> Floats:
-    """The frequency whose odds are `ratio` times as large; 0 and 1 stay where they are."""
+    """Return the frequency whose odds are `ratio` times as large; 0 and 1 do not change."""
     return frequency * ratio / (frequency * ratio + (1.0 - frequency))
 
 
 def _clopper_pearson(
     successes: NDArray[np.int64], trials: NDArray[np.int64], confidence: float
 ) -> tuple[Floats, Floats]:
-    """Exact two-sided binomial interval; [0, 1] for no trials."""
+    """Compute the exact two-sided binomial interval; [0, 1] for no trials."""
     from scipy.special import betaincinv  # 0.1 s to import, and only calibration needs it
 
     tail = (1.0 - confidence) / 2.0

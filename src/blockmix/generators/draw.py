@@ -40,12 +40,12 @@ STREAM_MEMBERSHIPS, STREAM_STRENGTHS, STREAM_COUNTS, STREAM_INSIDE, STREAM_BACKG
 
 
 def stream(seed: int, *place: int) -> np.random.Generator:
-    """The random stream of one block of work: a function of the seed and the block, of nothing else."""
+    """Return the random stream of one block of work: a function of the seed and the block alone."""
     return np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=place)))
 
 
 def run_blocks(task: Callable[[int], Any], count: int, threads: int | None) -> list[Any]:
-    """`task(0) ... task(count - 1)` on threads, results in order."""
+    """Run `task(0) ... task(count - 1)` on threads and return the results in order."""
     workers = min(count, threads or os.cpu_count() or 1)
     if workers <= 1:
         return [task(block) for block in range(count)]
@@ -56,7 +56,7 @@ def run_blocks(task: Callable[[int], Any], count: int, threads: int | None) -> l
 def dirichlet_memberships(
     nodes: int, communities: int, alpha: float, *, cut: float, seed: int, threads: int | None = None
 ) -> Any:
-    """Memberships pi_a ~ Dirichlet(alpha) as a scipy CSR matrix, N x K, float32, rows summing to 1 (D1)."""
+    """Draw pi_a ~ Dirichlet(alpha) as a scipy CSR matrix, N x K, float32, rows summing to 1 (D1)."""
     log_cut = np.log(1.0 / cut) if cut > 0 else np.inf
     entries = nodes * min(float(communities), 1.0 + communities * alpha * log_cut)
     if entries > _MOST_MEMBERSHIPS:
@@ -84,7 +84,7 @@ def dirichlet_memberships(
 def membership_matrix(
     counts: NDArray[np.int64], columns: NDArray[np.int32], weights: NDArray[np.float32], communities: int
 ) -> Any:
-    """A CSR matrix from the number of memberships of every node and their communities and weights."""
+    """Build a CSR matrix from the number of memberships of every node and their communities and weights."""
     from scipy.sparse import csr_matrix
 
     offsets = np.zeros(len(counts) + 1, dtype=np.int64)
@@ -101,7 +101,7 @@ def membership_matrix(
 def _break_sticks(
     rng: np.random.Generator, nodes: int, communities: int, alpha: float, cut: float
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32]]:
-    """Number of memberships of every node, then their communities and weights, node by node (D1)."""
+    """Draw the number of memberships of every node, then their communities and weights, node by node (D1)."""
     left = np.ones(nodes)
     active = np.arange(nodes)
     rounds: list[tuple[NDArray[np.int64], NDArray[np.float64]]] = []
@@ -127,7 +127,7 @@ def _break_sticks(
 
 @njit(cache=True, nogil=True)
 def distinct(counts: Any, uniforms: Any, identity: Any) -> Any:
-    """Distinct uniform communities for every node: the head of a Fisher-Yates shuffle, undone afterwards."""
+    """Draw distinct uniform communities for every node: the head of a Fisher-Yates shuffle, then undone."""
     chosen = np.empty(uniforms.size, np.int32)
     swaps = np.empty(identity.size, np.int64)
     place = 0
@@ -145,7 +145,7 @@ def distinct(counts: Any, uniforms: Any, identity: Any) -> Any:
 
 
 def pairs_inside(memberships: Any) -> NDArray[np.float64]:
-    """Expected number of pairs inside each community, sum_{a<b} pi_ak pi_bk = (S_k^2 - Q_k) / 2."""
+    """Compute the expected pairs inside each community, sum_{a<b} pi_ak pi_bk = (S_k^2 - Q_k) / 2."""
     weights = memberships.data.astype(np.float64)
     size = memberships.shape[1]
     total = np.bincount(memberships.indices, weights, minlength=size)
@@ -154,7 +154,7 @@ def pairs_inside(memberships: Any) -> NDArray[np.float64]:
 
 
 def expected_links(inside: NDArray[np.float64], strengths: Any, background: float, nodes: int) -> float:
-    """Expected number of links, the sum of (M1) over all pairs, from the pairs inside each community."""
+    """Compute the expected number of links, the sum of (M1), from the pairs inside each community."""
     pairs = nodes * (nodes - 1) / 2
     return float(background * (pairs - inside.sum()) + (np.asarray(strengths) * inside).sum())
 
@@ -167,7 +167,7 @@ def draw_links(
     seed: int,
     threads: int | None = None,
 ) -> NDArray[np.int64]:
-    """Links y_ab ~ Bernoulli(p_ab) by (M1) as pairs a < b; a link may be listed more than once (D2)."""
+    """Draw links y_ab ~ Bernoulli(p_ab) by (M1) as pairs a < b; a link may be listed more than once (D2)."""
     strengths = np.minimum(np.asarray(strengths, dtype=np.float64), _LARGEST_STRENGTH)
     rates = np.maximum(np.log1p(-background) - np.log1p(-strengths), 0.0)
     nodes = memberships.shape[0]
@@ -184,7 +184,7 @@ def draw_links(
     rows = (memberships.indptr, memberships.indices, memberships.data)
 
     def keep(rng: np.random.Generator, a: NDArray[Any], b: NDArray[Any]) -> NDArray[np.int64]:
-        kept = _thin(*rows, strengths, rates, background, a, b, rng.random(len(a)))
+        kept = _thin(rows, strengths, rates, background, a, b, rng.random(len(a)))
         return np.column_stack((np.minimum(a, b)[kept], np.maximum(a, b)[kept])).astype(np.int64)
 
     def inside_block(index: int) -> NDArray[np.int64]:
@@ -221,7 +221,7 @@ class _CommunityCandidates:
         self.total = int(self.ends_at[-1])
 
     def ends(self, rng: np.random.Generator, index: int) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Both ends of the candidates of one block; candidates are numbered community by community."""
+        """Draw both ends of the candidates of one block; candidates are numbered community by community."""
         first = index * _CANDIDATES_PER_BLOCK
         last = min(first + _CANDIDATES_PER_BLOCK, self.total)
         here = np.clip(self.ends_at, first, last) - np.clip(self.begins_at, first, last)
@@ -237,17 +237,10 @@ class _CommunityCandidates:
 
 @njit(cache=True, nogil=True)
 def _thin(
-    offsets: Any,
-    columns: Any,
-    weights: Any,
-    strengths: Any,
-    rates: Any,
-    background: float,
-    first: Any,
-    second: Any,
-    uniforms: Any,
+    rows: Any, strengths: Any, rates: Any, background: float, first: Any, second: Any, uniforms: Any
 ) -> Any:
-    """Which candidates are kept: each with probability L(p_ab) / lambda_ab (D2), loops never."""
+    """Choose which candidates are kept: each with probability L(p_ab) / lambda_ab (D2), loops never."""
+    offsets, columns, weights = rows
     kept = np.zeros(first.size, np.bool_)
     floor = -np.log1p(-background)
     for c in range(first.size):

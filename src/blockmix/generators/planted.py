@@ -48,7 +48,7 @@ def planted(
     seed: int = 0,
     threads: int | None = None,
 ) -> Planted:
-    """A network in which every node belongs to a few known communities, with equal weight.
+    """Draw a network in which every node belongs to a few known communities, with equal weight.
 
     The number of communities of a node is uniform over `overlap`, and the communities are chosen at random.
     Links follow (M1), so the model is true for it, and the expected average degree is exactly `degree`.
@@ -110,7 +110,7 @@ def _check_options(communities: int, overlap: tuple[int, int], mixing: float, si
 
 
 def _size_weights(rng: np.random.Generator, communities: int, sizes: str) -> NDArray[np.float64] | None:
-    """Relative sizes, drawn from a power law by inverting its distribution function; None when equal."""
+    """Draw relative sizes from a power law by inverting its distribution function; None when equal."""
     if sizes == "equal":
         return None
     tail = 1.0 - _SIZE_EXPONENT
@@ -121,7 +121,7 @@ def _size_weights(rng: np.random.Generator, communities: int, sizes: str) -> NDA
 def _choose(
     rng: np.random.Generator, counts: NDArray[np.int64], communities: int, weights: NDArray[np.float64] | None
 ) -> NDArray[np.int32]:
-    """Distinct communities for every node, node by node."""
+    """Choose distinct communities for every node, node by node."""
     if weights is None:
         chosen = distinct(counts, rng.random(int(counts.sum())), np.arange(communities, dtype=np.int32))
         return np.asarray(chosen, dtype=np.int32)
@@ -142,7 +142,7 @@ def _choose(
 def _strengths(
     memberships: Any, degree: float, mixing: float, sizes: str
 ) -> tuple[NDArray[np.float64], float]:
-    """Strengths and background that give the expected degree and the expected share of background links."""
+    """Compute strengths and background that give the expected degree and share of background links."""
     nodes = memberships.shape[0]
     inside = pairs_inside(memberships)
     outside = nodes * (nodes - 1) / 2.0 - inside.sum()
@@ -161,7 +161,7 @@ def _strengths(
 
 
 def _scaled(shape: NDArray[np.float64], inside: NDArray[np.float64], links: float) -> NDArray[np.float64]:
-    """min(1, c * shape) with the factor c that gives the expected number of links inside communities."""
+    """Compute min(1, c * shape) with the c that gives the expected number of links inside communities."""
     scale = links / float((shape * inside).sum())
     if scale * shape.max() <= _LARGEST_STRENGTH:
         return scale * shape

@@ -36,7 +36,7 @@ class Simulated:
 
     `memberships` is a scipy CSR matrix, nodes by communities, rows summing to 1; `strengths` are the link
     probabilities inside the communities and `background` is the one between different communities.
-    `parameters` says how it was asked for, so that the same call gives the same network.
+    `parameters` holds the arguments of the call, so that the same call gives the same network.
     """
 
     graph: Graph
@@ -46,7 +46,7 @@ class Simulated:
     parameters: dict[str, Any]
 
     def communities(self, threshold: float = 0.1) -> list[NDArray[np.int64]]:
-        """Covers: for every community the nodes with a membership of at least `threshold` (may be empty)."""
+        """Return for every community the nodes with a membership of at least `threshold` (may be empty)."""
         columns = self.memberships.tocsc()
         strong = columns.data >= threshold
         pieces = np.split(np.arange(len(strong)), columns.indptr[1:-1])
@@ -150,14 +150,14 @@ def simulate(
 
 
 def graph_of(edges: NDArray[np.int64], nodes: int) -> Graph:
-    """The network with nodes 0..nodes-1 and these links, repeated ones counted once."""
+    """Make the network with nodes 0..nodes-1 and these links, repeated ones counted once."""
     return Graph.from_edges(edges, nodes=np.arange(nodes))
 
 
 def strengths_for_degree(
     drawn: NDArray[np.float64], inside: NDArray[np.float64], background: float, nodes: int, degree: float
 ) -> NDArray[np.float64]:
-    """Strengths 1 - (1 - b_k)^s with the exponent s that gives the wanted expected average degree."""
+    """Compute strengths 1 - (1 - b_k)^s with the s that gives the wanted expected average degree."""
     wanted = nodes * degree / 2.0
 
     def at(log_exponent: float) -> NDArray[np.float64]:
@@ -178,7 +178,7 @@ def strengths_for_degree(
 
 
 def unreachable_degree(degree: float, least: float, most: float) -> InputError:
-    """The error for an average degree outside what strengths between 0 and 1 can give."""
+    """Return the error for an average degree that no strengths between 0 and 1 can give."""
     if degree <= least:
         return InputError(
             f"an average degree of {degree:g} is out of reach: the background alone gives {least:.4g}; "
@@ -191,7 +191,7 @@ def unreachable_degree(degree: float, least: float, most: float) -> InputError:
 
 
 def check_sizes(nodes: int, communities: int, degree: float | None, seed: int) -> tuple[int, int, int]:
-    """Refuse numbers no network can have; the whole numbers come back as plain integers."""
+    """Refuse numbers no network can have; return the whole numbers as plain integers."""
     for name, value, least in (("nodes", nodes, 2), ("communities", communities, 1), ("seed", seed, 0)):
         if isinstance(value, bool) or int(value) != value or value < least:
             raise InputError(f"{name}={value!r}: give a whole number of at least {least}")

@@ -1,6 +1,6 @@
-"""What comes in: networks, readers, held-out splits, datasets.
+"""The network: graphs, readers, held-out splits, datasets.
 
-`Graph` and `Labels` are here at once; the other names are resolved when they are first used, because reading,
+`Graph` and `Labels` are imported at once; the other names are resolved when they are first used, because reading
 and splitting need numba, which takes a third of a second to import.
 """
 

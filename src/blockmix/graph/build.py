@@ -1,7 +1,7 @@
 """From a list of links to compressed sparse rows, in linear time and little more memory than the result.
 
-Every link is first put under its larger end, then transposed to stand under its smaller end: walking the
-larger ends in increasing order makes the rows come out sorted, so that repeats are neighbours and no row is
+Every link is first stored under its larger end, then transposed to be under its smaller end: going through the
+larger ends in increasing order leaves the rows sorted, so that repeats are next to each other and no row is
 ever sorted by comparison. A last pass writes both directions. Each pass is split over threads by owner: a
 thread scans everything but writes only the rows it owns, so nothing is locked and the result cannot depend on
 the number of threads. All positions are int64.
@@ -20,8 +20,8 @@ from numpy.typing import DTypeLike, NDArray
 _INT32_NODES = np.iinfo(np.int32).max
 
 
-class Rows(NamedTuple):
-    """Compressed sparse rows of a simple undirected network, and what was merged to get there."""
+class LinkRows(NamedTuple):
+    """Compressed sparse rows of a simple undirected network, and how many links were merged."""
 
     offsets: NDArray[np.int64]
     neighbors: NDArray[Any]
@@ -30,12 +30,12 @@ class Rows(NamedTuple):
 
 
 def node_dtype(n_nodes: int) -> DTypeLike:
-    """The smallest of int32 and int64 that numbers this many nodes."""
+    """Return the smallest of int32 and int64 that numbers this many nodes."""
     return np.int32 if n_nodes <= _INT32_NODES else np.int64
 
 
-def build_rows(chunks: list[NDArray[Any]], n_nodes: int, threads: int = 1) -> Rows:
-    """Merge links given as (m, 2) arrays of node numbers; `chunks` is emptied on the way to free memory.
+def build_rows(chunks: list[NDArray[Any]], n_nodes: int, threads: int = 1) -> LinkRows:
+    """Merge links given as (m, 2) arrays of node numbers; `chunks` is emptied to free memory.
 
     >>> rows = build_rows([np.array([[1, 0], [0, 1], [2, 2], [1, 2]])], 3)
     >>> rows.offsets.tolist(), rows.neighbors.tolist(), rows.self_loops, rows.merged
@@ -53,7 +53,7 @@ def build_rows(chunks: list[NDArray[Any]], n_nodes: int, threads: int = 1) -> Ro
         del grouped
         n_links = _drop_repeats(starts, upper)
         offsets, neighbors = _both_directions(starts, upper, n_links, n_nodes, owners)
-    return Rows(offsets, neighbors, self_loops=n_listed - n_pairs, merged=n_pairs - n_links)
+    return LinkRows(offsets, neighbors, self_loops=n_listed - n_pairs, merged=n_pairs - n_links)
 
 
 class _Owners:
@@ -72,7 +72,7 @@ class _Owners:
             self.pool.shutdown()
 
     def run(self, kernel: Callable[..., None], *arrays: Any) -> None:
-        """kernel(first, last, *arrays) for every owner; returns when all are done."""
+        """Call kernel(first, last, *arrays) for every owner; return when all are done."""
         if self.pool is None:
             kernel(*self.ranges[0], *arrays)
             return
@@ -80,7 +80,8 @@ class _Owners:
             call.result()
 
 
-def _starts(counts: NDArray[np.int64]) -> NDArray[np.int64]:
+def starts_of(counts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return where each row starts, and the total, from the lengths of the rows."""
     starts = np.zeros(len(counts) + 1, dtype=np.int64)
     np.cumsum(counts, out=starts[1:])
     return starts
@@ -92,7 +93,7 @@ def _under_larger_end(
     counts = np.zeros(n_nodes, dtype=np.int64)
     for chunk in chunks:
         owners.run(_count_larger, chunk, counts)
-    starts = _starts(counts)
+    starts = starts_of(counts)
     cursor = counts
     cursor[:] = starts[:-1]
     grouped = np.empty(starts[-1], dtype=dtype)
@@ -106,7 +107,7 @@ def _under_smaller_end(
 ) -> tuple[NDArray[np.int64], NDArray[Any]]:
     counts = np.zeros(n_nodes, dtype=np.int64)
     owners.run(_count_entries, grouped, counts)
-    upper_starts = _starts(counts)
+    upper_starts = starts_of(counts)
     cursor = counts
     cursor[:] = upper_starts[:-1]
     upper = np.empty_like(grouped)
@@ -120,7 +121,7 @@ def _both_directions(
     upper = upper[:n_links]
     degrees = np.diff(starts)
     owners.run(_count_entries, upper, degrees)
-    offsets = _starts(degrees)
+    offsets = starts_of(degrees)
     cursor = degrees
     cursor[:] = offsets[:-1]
     neighbors = np.empty(offsets[-1], dtype=upper.dtype)
@@ -130,18 +131,18 @@ def _both_directions(
 
 
 @njit(cache=True, nogil=True)
-def _count_larger(first, last, edges, counts):  # type: ignore[no-untyped-def]
-    for e in range(edges.shape[0]):
-        a, b = edges[e, 0], edges[e, 1]
+def _count_larger(first, last, links, counts):  # type: ignore[no-untyped-def]
+    for e in range(links.shape[0]):
+        a, b = links[e, 0], links[e, 1]
         larger = max(a, b)
         if first <= larger < last and a != b:
             counts[larger] += 1
 
 
 @njit(cache=True, nogil=True)
-def _place_smaller(first, last, edges, cursor, grouped):  # type: ignore[no-untyped-def]
-    for e in range(edges.shape[0]):
-        a, b = edges[e, 0], edges[e, 1]
+def _place_smaller(first, last, links, cursor, grouped):  # type: ignore[no-untyped-def]
+    for e in range(links.shape[0]):
+        a, b = links[e, 0], links[e, 1]
         larger = max(a, b)
         if first <= larger < last and a != b:
             grouped[cursor[larger]] = min(a, b)
@@ -158,7 +159,7 @@ def _count_entries(first, last, entries, counts):  # type: ignore[no-untyped-def
 
 @njit(cache=True, nogil=True)
 def _transpose(first, last, starts, entries, cursor, out):  # type: ignore[no-untyped-def]
-    """Write row number r at the cursor of every entry of row r: the rows of `out` come out sorted."""
+    """Write row number r at the cursor of every entry of row r: the rows of `out` are then sorted."""
     for row in range(starts.shape[0] - 1):
         for e in range(starts[row], starts[row + 1]):
             node = entries[e]
@@ -169,7 +170,7 @@ def _transpose(first, last, starts, entries, cursor, out):  # type: ignore[no-un
 
 @njit(cache=True, nogil=True)
 def _drop_repeats(starts, entries):  # type: ignore[no-untyped-def]
-    """Keep one of equal neighbours in every sorted row, in place; returns how many entries are left."""
+    """Keep one of equal neighbours in every sorted row, in place; return how many entries are left."""
     kept = 0
     begin = starts[0]
     for row in range(starts.shape[0] - 1):
@@ -186,7 +187,7 @@ def _drop_repeats(starts, entries):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _append_upper(first, last, starts, upper, offsets, neighbors):  # type: ignore[no-untyped-def]
-    """The larger neighbours of a row stand behind its smaller ones."""
+    """Write the larger neighbours of a row behind its smaller ones."""
     for row in range(first, last):
         length = starts[row + 1] - starts[row]
         end = offsets[row + 1]

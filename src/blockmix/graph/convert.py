@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from blockmix.errors import InputError, readable
+from blockmix.errors import InputError, optional, readable
 from blockmix.graph.edges import assemble, graph_from_ends, node_labels
 from blockmix.graph.graph import Graph
 from blockmix.graph.labels import Labels
@@ -49,7 +49,7 @@ def from_igraph(network: Any) -> Graph:
 
 
 def _numbered(pairs: Any, names: list[Any], source: str, notes: tuple[str, ...]) -> Graph:
-    """A network from pairs of positions in a list of names, which must all differ as labels."""
+    """Return a network from pairs of positions in a list of names, which must all differ as labels."""
     ends = np.array(pairs, dtype=np.int64).reshape(-1, 2)
     labels = node_labels(names, "nodes")
     order = np.argsort(labels, kind="stable") if labels.dtype.kind == "i" else np.arange(len(labels))
@@ -120,10 +120,7 @@ def _column(column: Any, name: str) -> NDArray[Any]:
 
 def to_networkx(graph: Graph) -> Any:
     """See `Graph.to_networkx`."""
-    try:
-        import networkx
-    except ModuleNotFoundError:
-        raise InputError("to_networkx needs networkx: pip install networkx") from None
+    networkx = optional("networkx", "to_networkx", 'pip install "blockmix[networkx]"')
     names = list(graph.labels)
     network = networkx.Graph()
     network.add_nodes_from(names)

@@ -1,4 +1,4 @@
-"""Networks from pairs of labels held in memory: the border where labels are checked."""
+"""Networks from pairs of labels held in memory. Labels are checked here."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from blockmix.graph.summary import ReadSummary
 
 
 def from_edges(edges: NDArray[Any] | Iterable[Sequence[Any]], nodes: Any = None) -> Graph:
-    """A network from pairs of labels; see `Graph.from_edges`."""
+    """Make a network of pairs of labels; see `Graph.from_edges`."""
     ends, extra = _pairs(edges)
     isolated = None if nodes is None else node_labels(nodes, "nodes")
     return graph_from_ends(ends, isolated, source="edges", extra_columns=extra)
@@ -31,7 +31,7 @@ def graph_from_ends(
     extra_columns: int = 0,
     notes: tuple[str, ...] = (),
 ) -> Graph:
-    """Number the labels of an (m, 2) array, in integers or Python objects, and merge the links."""
+    """Assign numbers to the labels of an (m, 2) array, integers or Python objects, and merge the links."""
     if ends.dtype.kind == "i" and (isolated is None or isolated.dtype.kind == "i"):
         chunks, labels = number_integers([ends], isolated)
     else:
@@ -42,9 +42,9 @@ def graph_from_ends(
 
 
 def assemble(
-    chunks: list[NDArray[Any]], labels: Labels, *, source: str, records: int, threads: int = 1, **said: Any
+    chunks: list[NDArray[Any]], labels: Labels, *, source: str, records: int, threads: int = 1, **details: Any
 ) -> Graph:
-    """The finished network from numbered links, with the summary of what was merged; empties `chunks`."""
+    """Build the network from numbered links, with the summary of what was merged; empty `chunks`."""
     looped = np.unique(np.concatenate([c[c[:, 0] == c[:, 1], 0] for c in chunks])) if chunks else np.empty(0)
     rows = build_rows(chunks, len(labels), threads)
     degrees = np.diff(rows.offsets)
@@ -57,13 +57,13 @@ def assemble(
         self_loops=rows.self_loops,
         isolated=int(np.count_nonzero(degrees == 0)),
         loop_only=int(np.count_nonzero(degrees[looped.astype(np.int64)] == 0)),
-        **said,
+        **details,
     )
     return Graph(rows.offsets, rows.neighbors, labels, summary)
 
 
 def _pairs(edges: Any) -> tuple[NDArray[Any], int]:
-    """Links as an (m, 2) array of int64 or objects, and how many had columns after the second."""
+    """Return links as an (m, 2) array of int64 or objects, and how many had columns after the second."""
     if isinstance(edges, np.ndarray):
         if edges.ndim != 2 or edges.shape[1] < 2:
             if edges.size == 0:
@@ -84,7 +84,7 @@ def _pairs(edges: Any) -> tuple[NDArray[Any], int]:
 
 
 def node_labels(values: Any, what: str) -> NDArray[Any]:
-    """Labels as a flat array of int64, or of objects (integers and text) where they are not all integers."""
+    """Return labels as a flat array of int64, or of objects (integers and text) where they are not all integers."""
     if isinstance(values, (str, bytes)):
         raise InputError(f"{what} must be a sequence of labels, not one text {readable(values)}")
     array = values if isinstance(values, np.ndarray) else _as_array(list(values))
@@ -113,7 +113,7 @@ def _as_array(values: list[Any]) -> NDArray[Any]:
 
 
 def _whole_numbers(array: NDArray[Any], what: str) -> NDArray[np.int64]:
-    """Integers that a table stored as floats; a gap or a fraction is not a label."""
+    """Return integers that a table stored as floats; a gap or a fraction is not a label."""
     wrong = ~(np.isfinite(array) & (np.floor(array) == array) & (np.abs(array) < 2**53))
     if wrong.any():
         place = int(np.argmax(wrong))
@@ -125,7 +125,7 @@ def _whole_numbers(array: NDArray[Any], what: str) -> NDArray[np.int64]:
 
 
 def _plain(value: Any, what: str, place: int) -> Any:
-    """A label as a Python int or the object itself; missing values are refused."""
+    """Return a label as a Python int or the object itself; refuse missing values."""
     if value is None or value != value:
         raise InputError(f"{what}: value {place} is missing ({value}); drop records without a label first")
     if isinstance(value, np.generic):
@@ -136,7 +136,7 @@ def _plain(value: Any, what: str, place: int) -> Any:
 
 
 def _number_objects(ends: NDArray[Any], isolated: NDArray[Any] | None) -> tuple[list[NDArray[Any]], Labels]:
-    """Number text, or a mixture turned into text, by first appearance."""
+    """Assign numbers to text, or a mixture turned into text, by first appearance."""
     numbers: dict[Any, int] = {}
     flat = [numbers.setdefault(v, len(numbers)) for v in ends.reshape(-1).tolist()]
     for value in () if isolated is None else isolated.tolist():

@@ -31,7 +31,7 @@ class Graph:
 
     `neighbors[offsets[a]:offsets[a + 1]]` are the neighbours of node `a`, in increasing order, every link
     standing in both rows. Offsets are int64; neighbours are int32 while the number of nodes allows it. The
-    arrays are read-only. `summary` says what reading the network merged, dropped or skipped.
+    arrays are read-only. `summary` records what reading the network merged, dropped or skipped.
     Build one with `read_graph`, `Graph.from_edges` or a converter, not by hand.
 
     >>> graph = Graph.from_edges([("ann", "bob"), ("bob", "cid"), ("cid", "bob")])
@@ -98,17 +98,17 @@ class Graph:
         return digest.hexdigest()
 
     def neighbors_of(self, node: int) -> NDArray[Any]:
-        """The neighbours of a node (by number, not label), as a read-only view."""
+        """Return the neighbours of a node (by number, not label), as a read-only view."""
         return self.neighbors[self.offsets[node] : self.offsets[node + 1]]
 
     def edges(self) -> NDArray[Any]:
-        """Every link once: an (E, 2) array of node numbers a < b, in increasing order."""
+        """Return every link once: an (E, 2) array of node numbers a < b, in increasing order."""
         from blockmix.graph import query
 
         return query.all_edges(self.offsets, self.neighbors)
 
     def has_edges(self, pairs: NDArray[Any] | Sequence[Sequence[int]]) -> NDArray[np.bool_]:
-        """Whether each of these pairs of node numbers is a link.
+        """Return whether each of these pairs of node numbers is a link.
 
         >>> Graph.from_edges([(0, 1), (1, 2)]).has_edges([(1, 0), (0, 2), (1, 1)]).tolist()
         [True, False, False]
@@ -118,7 +118,7 @@ class Graph:
         return query.has_edges(self.offsets, self.neighbors, query.checked_pairs(pairs, self.n_nodes))
 
     def without_edges(self, pairs: NDArray[Any] | Sequence[Sequence[int]]) -> Graph:
-        """The same nodes and labels without these links (pairs of node numbers, in either order).
+        """Return the same nodes and labels without these links (pairs of node numbers, in either order).
 
         >>> Graph.from_edges([(0, 1), (1, 2)]).without_edges([(2, 1)])
         Graph(3 nodes, 1 link, labels 0 .. 2)
@@ -150,7 +150,7 @@ class Graph:
         edges: NDArray[Any] | Iterable[Sequence[Any]],
         nodes: NDArray[Any] | Iterable[Any] | None = None,
     ) -> Graph:
-        """A network from pairs of labels: an (m, 2) array, or any iterable of pairs of integers or text.
+        """Make a network of pairs of labels: an (m, 2) array, or any iterable of pairs of integers or text.
 
         Both directions and repeats are merged and self-loops dropped. Integer labels are ordered by value,
         text labels by first appearance; a mixture of both becomes text. `nodes` adds labels that may have no
@@ -165,7 +165,7 @@ class Graph:
 
     @classmethod
     def from_networkx(cls, network: networkx.Graph[Any]) -> Graph:
-        """A network from a networkx graph of any kind, with its nodes as labels.
+        """Make a network of a networkx graph of any kind, with its nodes as labels.
 
         Directions, parallel links and weights are merged or ignored, and the summary says so. Nodes that are
         neither integers nor text are labelled by their str().
@@ -176,7 +176,7 @@ class Graph:
 
     @classmethod
     def from_igraph(cls, network: igraph.Graph) -> Graph:
-        """A network from an igraph graph, labelled by the vertex attribute `name` where there is one."""
+        """Make a network of an igraph graph, labelled by the vertex attribute `name` where there is one."""
         from blockmix.graph.convert import from_igraph
 
         return from_igraph(network)
@@ -187,7 +187,7 @@ class Graph:
         matrix: scipy.sparse.sparray | scipy.sparse.spmatrix,
         labels: Sequence[Any] | NDArray[Any] | None = None,
     ) -> Graph:
-        """A network from a square sparse adjacency matrix: every entry other than 0 is a link.
+        """Make a network of a square sparse adjacency matrix: every entry other than 0 is a link.
 
         Nodes are labelled 0 to N-1 unless `labels` are given.
         """
@@ -203,7 +203,7 @@ class Graph:
         target: str = "target",
         nodes: NDArray[Any] | Iterable[Any] | None = None,
     ) -> Graph:
-        """A network from a table with one link per row, whose ends stand in two columns.
+        """Make a network of a table with one link per row and its two ends in two columns.
 
         `nodes` adds labels that may have no link. A missing label is an error; other columns are ignored.
         """
@@ -212,13 +212,13 @@ class Graph:
         return from_pandas(frame, source, target, nodes)
 
     def to_networkx(self) -> networkx.Graph[Any]:
-        """A networkx.Graph with the labels as its nodes."""
+        """Return a networkx.Graph with the labels as its nodes."""
         from blockmix.graph.convert import to_networkx
 
         return to_networkx(self)
 
     def to_scipy(self, dtype: Any = np.float64) -> scipy.sparse.csr_array:
-        """The symmetric adjacency matrix, as a scipy.sparse.csr_array of ones."""
+        """Return the symmetric adjacency matrix, as a scipy.sparse.csr_array of ones."""
         from blockmix.graph.convert import to_scipy
 
         return to_scipy(self, dtype)

@@ -1,4 +1,4 @@
-"""Node labels: what the user calls the nodes, kept from the file that was read to the results.
+"""Node labels: the names that the user gives to nodes, from the file that was read to the results.
 
 Three kinds, chosen by what came in, none of them a list of Python objects: the numbers 0..N-1 (nothing is
 stored), 64-bit integers, or text kept as one UTF-8 buffer with offsets, so that labels can be memory-mapped.
@@ -47,12 +47,12 @@ class Labels:
 
     @classmethod
     def range(cls, count: int) -> Labels:
-        """The labels 0, 1, ..., count-1."""
+        """Return the labels 0, 1, ..., count-1."""
         return cls(count)
 
     @classmethod
     def of(cls, values: Sequence[Label] | NDArray[Any]) -> Labels:
-        """Labels from integers or strings; anything else is turned into text by str(). All must differ."""
+        """Make labels of integers or strings; turn anything else into text by str(). All must differ."""
         integers = _integers(values)
         if integers is None:
             return cls.from_text([v if isinstance(v, str) else str(v) for v in values])
@@ -65,7 +65,7 @@ class Labels:
 
     @classmethod
     def from_text(cls, values: Sequence[str]) -> Labels:
-        """Text labels, stored as one UTF-8 buffer. All must differ."""
+        """Make text labels, stored as one UTF-8 buffer. All must differ."""
         if len(set(values)) < len(values):
             raise _twice(Counter(values).most_common(1)[0][0])
         encoded = [_encoded(v) for v in values]
@@ -108,11 +108,11 @@ class Labels:
         return np.argsort(self.integers, kind="stable")
 
     def index(self, label: Label) -> int:
-        """The node with this label; an `InputError` names a label that is not in the network."""
+        """Return the node with this label, or raise an `InputError` if there is none."""
         return int(self.indices([label])[0])
 
     def indices(self, labels: Sequence[Label] | NDArray[Any]) -> NDArray[np.int64]:
-        """The nodes with these labels. Integer labels may be given as text and the other way round."""
+        """Return the nodes with these labels. Integer labels may be given as text and the other way round."""
         if self.kind == "text":
             index = self._text_index
             nodes = np.array([index.get(str(label), -1) for label in labels], dtype=np.int64)
@@ -121,7 +121,7 @@ class Labels:
         if (nodes < 0).any():
             missing = labels[int(np.argmax(nodes < 0))]
             raise InputError(
-                f"no node is labelled {readable(str(missing))}; use labels as they stand in the edge list"
+                f"no node is labelled {readable(str(missing))}; use labels as they are in the edge list"
             )
         return nodes
 
@@ -137,7 +137,7 @@ class Labels:
 
 
 def _integers(values: Sequence[Label] | NDArray[Any]) -> NDArray[np.int64] | None:
-    """A copy of the values as 64-bit integers, or None where they are none, do not fit or are no integers."""
+    """Copy the values as 64-bit integers, or return None where they are none, do not fit or are no integers."""
     if len(values) == 0:
         return None
     if isinstance(values, np.ndarray) and values.dtype != object:
@@ -165,7 +165,7 @@ def _encoded(label: str) -> bytes:
 
 
 def _as_integer(label: object) -> int:
-    """A label as a 64-bit integer: an integer, a whole float or the canonical spelling of an integer."""
+    """Return a label as a 64-bit integer: an integer, a whole float or the canonical spelling of an integer."""
     if isinstance(label, (int, np.integer)) and -(2**63) <= int(label) < 2**63:
         return int(label)
     if isinstance(label, (float, np.floating)) and float(label).is_integer() and abs(float(label)) < 2**53:
@@ -177,7 +177,7 @@ def _as_integer(label: object) -> int:
 
 
 def canonical_integer(text: str) -> int | None:
-    """The 64-bit integer this text spells in its one canonical way, or None: '007' and '+7' are names.
+    """Return the 64-bit integer this text spells in its one canonical way, or None: '007' and '+7' are names.
 
     >>> canonical_integer("-12"), canonical_integer("012"), canonical_integer(str(2**63))
     (-12, None, None)

@@ -1,4 +1,4 @@
-"""Asking a network about its links: which pairs are linked, all links, the network without some of them."""
+"""Queries about the links of a network: which pairs are linked, all links, the network without some of them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Array = NDArray[Any]
 
 
 def checked_pairs(pairs: Any, n_nodes: int) -> NDArray[np.int64]:
-    """Pairs of node numbers as an (m, 2) int64 array; anything outside 0..N-1 is refused."""
+    """Check pairs of node numbers and return them as an (m, 2) int64 array."""
     array = np.asarray(pairs)
     if array.size == 0:
         return np.empty((0, 2), dtype=np.int64)
@@ -32,21 +32,21 @@ def checked_pairs(pairs: Any, n_nodes: int) -> NDArray[np.int64]:
 
 
 def has_edges(offsets: Array, neighbors: Array, pairs: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Whether each pair is linked, by binary search in the shorter row."""
+    """Return whether each pair is linked, by binary search in the shorter row."""
     found = np.empty(len(pairs), dtype=np.bool_)
     _linked(offsets, neighbors, pairs, found)
     return found
 
 
 def all_edges(offsets: Array, neighbors: Array) -> Array:
-    """Every link once, as (a, b) with a < b, in increasing order."""
+    """Return every link once, as (a, b) with a < b, in increasing order."""
     out = np.empty((len(neighbors) // 2, 2), dtype=neighbors.dtype)
     _upper(offsets, neighbors, out)
     return out
 
 
 def without(offsets: Array, neighbors: Array, pairs: NDArray[np.int64]) -> tuple[Array, Array]:
-    """The rows of the network without these links, in time proportional to its size."""
+    """Return the rows of the network without these links, in time proportional to its size."""
     dropped = np.zeros(len(neighbors), dtype=np.bool_)
     missing = _drop(offsets, neighbors, pairs, dropped)
     if missing >= 0:
@@ -59,7 +59,7 @@ def without(offsets: Array, neighbors: Array, pairs: NDArray[np.int64]) -> tuple
 
 @njit(cache=True, nogil=True)
 def _find(neighbors, first, last, node):  # type: ignore[no-untyped-def]
-    """The position of a node in the sorted row neighbors[first:last], or -1."""
+    """Return the position of a node in the sorted row neighbors[first:last], or -1."""
     end = last
     while first < last:
         middle = first + (last - first) // 2
@@ -92,7 +92,7 @@ def _upper(offsets, neighbors, out):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _drop(offsets, neighbors, pairs, dropped):  # type: ignore[no-untyped-def]
-    """Mark both directions of every pair; returns the first pair that is not a link, or -1."""
+    """Mark both directions of every pair; return the first pair that is not a link, or -1."""
     for p in range(pairs.shape[0]):
         a, b = pairs[p, 0], pairs[p, 1]
         there = _find(neighbors, offsets[a], offsets[a + 1], b)

@@ -1,7 +1,7 @@
 """Numbering the nodes: from the user's labels to 0..N-1, the same for any number of threads.
 
 Integer labels are numbered by increasing value, text by first appearance. Where the integers are dense a
-bitmap with ranks is enough; where they are scattered (hashes, user ids) they go through a hash table.
+bitmap with ranks is enough; where they are scattered (hashes, user ids) a hash table is used.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _FULL_LOAD = 2
 def number_integers(
     chunks: list[NDArray[Any]], isolated: NDArray[np.int64] | None = None
 ) -> tuple[list[NDArray[Any]], Labels]:
-    """Replace integer labels by node numbers in (m, 2) chunks, freeing each chunk as it goes.
+    """Replace integer labels by node numbers in (m, 2) chunks, freeing each chunk when it is done.
 
     >>> numbered, labels = number_integers([np.array([[7, -2], [7, 40]])])
     >>> numbered[0].tolist(), list(labels)
@@ -103,7 +103,7 @@ def _mark(values, lowest, words):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _bits(word):  # type: ignore[no-untyped-def]
-    """Number of ones in a 64-bit word (the compiler makes one instruction of it)."""
+    """Count the ones in a 64-bit word (the compiler makes one instruction of it)."""
     word = word - ((word >> np.uint64(1)) & np.uint64(0x5555555555555555))
     word = (word & np.uint64(0x3333333333333333)) + ((word >> np.uint64(2)) & np.uint64(0x3333333333333333))
     word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
@@ -137,7 +137,7 @@ def _marked(words, lowest, out):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _scramble(key):  # type: ignore[no-untyped-def]
-    """The finaliser of splitmix64: spreads every bit of the key over the table."""
+    """Spread every bit of the key over the table: the finaliser of splitmix64."""
     x = np.uint64(key)
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -146,7 +146,7 @@ def _scramble(key):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _intern(values, done, table, keys, used, out):  # type: ignore[no-untyped-def]
-    """Number values by first appearance until the key list is full; returns (values done, keys used)."""
+    """Assign numbers to values by first appearance until the key list is full; return (values done, keys used)."""
     mask = np.uint64(table.shape[0] - 1)
     for i in range(done, values.shape[0]):
         key = np.int64(values[i])

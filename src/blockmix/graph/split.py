@@ -1,4 +1,4 @@
-"""Held-out pairs: links and non-links set aside before training, to score predictions with.
+"""Held-out pairs: links and non-links held out before training, to score predictions with.
 
 Links and non-links are numbered row by row, counting only the larger neighbours (or non-neighbours) of a
 node. A uniform set of such numbers, drawn without replacement, is turned into pairs by bisection. So every
@@ -16,6 +16,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from blockmix.errors import InputError
+from blockmix.graph.build import starts_of
 from blockmix.graph.graph import Graph
 
 MOST_PAIRS = 50_000_000
@@ -27,7 +28,7 @@ _BYTES_PER_PAIR = 64
 class HeldOut:
     """A network without its held-out links, and the pairs that were held out.
 
-    `pairs` are node numbers a < b, links first, and `links` says which of them are links. The row of node `a`
+    `pairs` are node numbers a < b, links first, and `links` marks which of them are links. The row of node `a`
     in `hidden_offsets`, `hidden_neighbors` lists the nodes it is held out with, links and non-links alike, in
     increasing order: none of these pairs may enter training (E5). `density` is that of the full network.
     """
@@ -61,7 +62,7 @@ def hold_out(
     seed: int = 0,
     max_pairs: int = MOST_PAIRS,
 ) -> HeldOut:
-    """Set aside a fraction of the links, and non-links to go with them.
+    """Hold out a fraction of the links, and non-links with them.
 
     Args:
         graph: the full network.
@@ -81,8 +82,8 @@ def hold_out(
     rng = np.random.Generator(np.random.PCG64(_seed(seed)))
     larger = _count_larger(graph.offsets, graph.neighbors)
     nodes = np.arange(graph.n_nodes, dtype=np.int64)
-    link_starts = _starts(larger)
-    free_starts = _starts(graph.n_nodes - 1 - nodes - larger)
+    link_starts = starts_of(larger)
+    free_starts = starts_of(graph.n_nodes - 1 - nodes - larger)
     chosen = np.sort(rng.choice(graph.n_edges, n_links, replace=False, shuffle=False))
     links = _nth_links(chosen, link_starts, graph.offsets, graph.neighbors)
     missing = graph.n_pairs - graph.n_edges
@@ -102,7 +103,7 @@ def hold_out(
 
 
 def no_hold_out(graph: Graph) -> HeldOut:
-    """Nothing held out: the whole network is for training.
+    """Hold out nothing: the whole network is for training.
 
     >>> no_hold_out(Graph.from_edges([(0, 1)])).n_pairs
     0
@@ -156,17 +157,11 @@ def _check_affordable(wanted: int, kind: str, max_pairs: int) -> None:
         )
 
 
-def _starts(counts: NDArray[np.int64]) -> NDArray[np.int64]:
-    starts = np.zeros(len(counts) + 1, dtype=np.int64)
-    np.cumsum(counts, out=starts[1:])
-    return starts
-
-
 def _hidden_rows(pairs: NDArray[np.int64], graph: Graph) -> tuple[NDArray[np.int64], NDArray[Any]]:
-    """Compressed sparse rows of the held-out pairs, both directions, every row increasing."""
+    """Return compressed sparse rows of the held-out pairs, both directions, every row increasing."""
     rows = np.concatenate((pairs[:, 0], pairs[:, 1]))
     columns = np.concatenate((pairs[:, 1], pairs[:, 0]))
-    offsets = _starts(np.bincount(rows, minlength=graph.n_nodes))
+    offsets = starts_of(np.bincount(rows, minlength=graph.n_nodes))
     # One number per entry sorts several times faster than two keys; it fits 63 bits up to 3 billion nodes.
     places = np.sort(rows * graph.n_nodes + columns)
     return offsets, (places % max(graph.n_nodes, 1)).astype(graph.neighbors.dtype)
@@ -174,7 +169,7 @@ def _hidden_rows(pairs: NDArray[np.int64], graph: Graph) -> tuple[NDArray[np.int
 
 @njit(cache=True, nogil=True)
 def _count_larger(offsets: Any, neighbors: Any) -> Any:
-    """Number of neighbours of every node with a larger number than its own, by bisection of its row."""
+    """Count the neighbours of every node with a larger number than its own, by bisection of its row."""
     counts = np.empty(offsets.size - 1, np.int64)
     for a in range(offsets.size - 1):
         low, high = offsets[a], offsets[a + 1]
@@ -190,7 +185,7 @@ def _count_larger(offsets: Any, neighbors: Any) -> Any:
 
 @njit(cache=True, nogil=True)
 def _nth_links(chosen: Any, starts: Any, offsets: Any, neighbors: Any) -> Any:
-    """The links with these numbers (increasing), numbered row by row over the larger neighbours."""
+    """Return the links with these numbers (increasing), numbered row by row over the larger neighbours."""
     pairs = np.empty((chosen.size, 2), np.int64)
     a = 0
     for i in range(chosen.size):
@@ -203,7 +198,7 @@ def _nth_links(chosen: Any, starts: Any, offsets: Any, neighbors: Any) -> Any:
 
 @njit(cache=True, nogil=True)
 def _nth_nonlinks(chosen: Any, starts: Any, larger: Any, offsets: Any, neighbors: Any) -> Any:
-    """The non-links with these numbers (increasing), numbered row by row over the larger non-neighbours.
+    """Return the non-links with these numbers (increasing), numbered row by row over the larger non-neighbours.
 
     Before the i-th larger neighbour u_i of a there are u_i - a - 1 - i larger non-neighbours: this count
     never falls, and the number of neighbours in front of the wanted non-neighbour is found by bisecting it.

@@ -1,4 +1,4 @@
-"""What reading a network did to it, so that nothing is merged, dropped or skipped in silence."""
+"""What reading a network did to it, so that nothing is merged, dropped or skipped silently."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class ReadSummary:
-    """What was found and what was done about it, counted; `str()` says it in one or two lines.
+    """Counts of what was found and what was done about it; `str()` gives them in one or two lines.
 
     `records` are the links as listed; `merged` of them repeated an earlier one in the same or the other
     direction and `self_loops` joined a node to itself. `isolated` nodes have no link, `loop_only` of which
@@ -42,19 +42,19 @@ class ReadSummary:
         return "\n  ".join([first, "; ".join(self._details())]).rstrip()
 
     def _details(self) -> list[str]:
-        said = []
+        details = []
         if self.merged:
-            said.append(f"{_count(self.merged, 'repeated link')} (either direction) merged")
+            details.append(f"{_count(self.merged, 'repeated link')} (either direction) merged")
         if self.self_loops:
-            said.append(f"{_count(self.self_loops, 'self-loop')} dropped")
+            details.append(f"{_count(self.self_loops, 'self-loop')} dropped")
         if self.isolated:
             only = f" ({self.loop_only:,} listed only in self-loops)" if self.loop_only else ""
-            said.append(f"{_count(self.isolated, 'isolated node')} kept{only}")
+            details.append(f"{_count(self.isolated, 'isolated node')} kept{only}")
         if self.extra_columns:
-            said.append(f"extra columns ignored in {_count(self.extra_columns, 'record')}")
+            details.append(f"extra columns ignored in {_count(self.extra_columns, 'record')}")
         if self.header is not None:
-            said.append(f"first line {self.header} taken as column names")
-        return [*said, *self._declared(), *self.notes]
+            details.append(f"first line {self.header} taken as column names")
+        return [*details, *self._declared(), *self.notes]
 
     def _declared(self) -> list[str]:
         stated = []

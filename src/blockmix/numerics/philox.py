@@ -2,7 +2,7 @@
 
 There is no generator state. A word is a function of a 64-bit key and a 128-bit counter (Salmon et al. 2011,
 "Parallel random numbers: as easy as 1, 2, 3"), so the number of threads, the device and a resumed run cannot
-change a result. The layout of a *stream*, five 32-bit scalars, and of the draw inside it:
+change a result (P5). The layout of a *stream*, five 32-bit scalars, and of the draw inside it:
 
     k0, k1   the key: `stream_key(seed, chain)`, a 64-bit seed and a chain number hashed together
     c0       node, below 2**32

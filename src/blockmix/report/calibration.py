@@ -13,7 +13,7 @@ _SIZE, _LEFT, _BOTTOM, _TOP, _RIGHT = 420.0, 58.0, 48.0, 14.0, 14.0
 
 
 def calibration_plot(table: CalibrationTable) -> Markup:
-    """Both axes logarithmic, since the probabilities of a sparse network span many powers of ten."""
+    """Draw the plot on logarithmic axes: probabilities of a sparse network span many powers of ten."""
     shown = np.flatnonzero(np.isfinite(table.predicted))
     floor = _floor(table)
 
@@ -57,7 +57,7 @@ def calibration_plot(table: CalibrationTable) -> Markup:
 
 
 def _floor(table: CalibrationTable) -> float:
-    """The power of ten below the smallest value worth showing."""
+    """Return the power of ten below the smallest value worth showing."""
     values = np.concatenate([table.predicted, table.observed[table.observed > 0]])
     values = values[np.isfinite(values) & (values > 0)]
     smallest = float(values.min()) if len(values) else 0.1
@@ -65,7 +65,7 @@ def _floor(table: CalibrationTable) -> float:
 
 
 def _tick(power: int, x: object, y: object) -> Markup:
-    """Grid lines and numbers of one power of ten."""
+    """Draw grid lines and numbers of one power of ten."""
     value = 10.0**power
     across, up = x(value), y(value)  # type: ignore[operator]
     label = f"{value:g}" if power >= -3 else f"1e{power}"

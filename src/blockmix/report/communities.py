@@ -1,4 +1,4 @@
-"""What the report says about communities: how large, how strong, who is surely in, who stands between."""
+"""What the report shows of communities: sizes, strengths, certain members, bridge nodes."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class Findings:
         return nodes[second[np.argsort(-mean[second], kind="stable")]]
 
     def certain_members(self) -> dict[int, NDArray[np.int64]]:
-        """For every community the members whose lower bound is highest."""
+        """Return for every community the members whose lower bound is highest."""
         member = np.asarray(self.post.mean) >= self.threshold
         community, node, lower = self.post.community[member], self.node[member], self.bounds[0][member]
         order = np.lexsort((node, -lower, community))
@@ -82,7 +82,7 @@ class Findings:
         }
 
     def shared_bridges(self) -> dict[int, list[tuple[int, int]]]:
-        """For every community the others it shares most bridge nodes with, and how many."""
+        """Return for every community the others it shares most bridge nodes with, and how many."""
         from scipy.sparse import csr_array
 
         surely = csr_array(
@@ -102,7 +102,7 @@ class Findings:
         return found
 
     def community_links(self, count: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Pairs of the first `count` listed communities and the expected number of links between them.
+        """Return pairs of the first `count` listed communities and the expected number of links between them.
 
         A link counts for communities k and l as far as one end is in k and the other in l: the sum of
         pi_ak pi_bl over links, with mean memberships.
@@ -124,7 +124,7 @@ class Findings:
 
 
 def fast_interval(mean: Any, sd: Any, level: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """`beta_interval`, on a grid of means and standard deviations where there are very many."""
+    """Compute `beta_interval`, on a grid of means and standard deviations where there are very many."""
     if len(mean) <= _MANY:
         return beta_interval(mean, sd, level)
     steps = np.rint(np.column_stack([mean, sd]) * 1000.0).astype(np.int64)

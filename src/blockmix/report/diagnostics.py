@@ -1,4 +1,4 @@
-"""The last section of the report: traces, whether predictions come true, whether chains agree."""
+"""The last section of the report: traces, calibration of predictions, agreement of chains."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _COLUMNS = {
 
 
 def diagnostics_section(post: Posterior, chains: DiagnosticsTable | None) -> Markup:
-    """Traces, which the page's script draws, then chains and calibration where there is something to say."""
+    """Write traces, which the page's script draws, then chains and calibration where there are any."""
     return element(
         "section",
         element("h2", "Diagnostics"),
@@ -38,7 +38,7 @@ def diagnostics_section(post: Posterior, chains: DiagnosticsTable | None) -> Mar
 
 
 def _calibration(post: Posterior) -> Markup:
-    """The calibration plot with how to read it."""
+    """Write the calibration plot and how to read it."""
     table = post.calibration()
     how = (
         "Do predicted probabilities come true? Held-out pairs are sorted by their prediction into "
@@ -61,7 +61,7 @@ def _calibration(post: Posterior) -> Markup:
 
 
 def _agreement(chains: DiagnosticsTable | None) -> Markup:
-    """R-hat and effective sample sizes, the worst first."""
+    """Write R-hat and effective sample sizes, the worst first."""
     title = element("h3", "Agreement of chains")
     if chains is None:
         missing = (

@@ -18,7 +18,7 @@ class Markup(str):
 
 
 def element(name: str, *children: str | None, **attributes: str | bool | float | None) -> Markup:
-    """An element with its children; plain text among them is escaped, None is left out.
+    """Make an element with its children; escape plain text among them, leave None out.
 
     A trailing underscore of an attribute is dropped and others become hyphens: `class_`, `aria_label`.
 
@@ -30,7 +30,7 @@ def element(name: str, *children: str | None, **attributes: str | bool | float |
 
 
 def void(name: str, **attributes: str | bool | float | None) -> Markup:
-    """An element that has no content, such as `img` in HTML or `circle` in SVG.
+    """Make an element that has no content, such as `img` in HTML or `circle` in SVG.
 
     >>> void("circle", cx=1.5, r=2)
     '<circle cx="1.5" r="2"/>'
@@ -39,7 +39,7 @@ def void(name: str, **attributes: str | bool | float | None) -> Markup:
 
 
 def joined(*parts: str | None) -> Markup:
-    """Several pieces one after another, plain text among them escaped."""
+    """Join several pieces, with plain text among them escaped."""
     return Markup("".join(p if isinstance(p, Markup) else html.escape(p) for p in parts if p is not None))
 
 
@@ -56,7 +56,7 @@ def _attributes(attributes: dict[str, str | bool | float | None]) -> str:
 
 
 def json_block(identity: str, value: Any) -> Markup:
-    """Data for the page's script, in an element that browsers do not run.
+    """Write data for the page's script, in an element that browsers do not run.
 
     The text holds no <, > or &, so nothing in it ends the element or opens a comment, and no U+2028 or
     U+2029, which end a line in older scripts.
@@ -71,7 +71,7 @@ def json_block(identity: str, value: Any) -> Markup:
 
 
 def _plain(value: Any) -> Any:
-    """Lists and plain numbers, null for what is not a number."""
+    """Convert to lists and plain numbers, null for what is not a number."""
     if isinstance(value, dict):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, np.ndarray):
@@ -89,5 +89,5 @@ def _plain(value: Any) -> Any:
 
 
 def source_hash(text: str) -> str:
-    """The hash by which a Content-Security-Policy allows one inline script or style, and no other."""
+    """Compute the hash by which a Content-Security-Policy allows one inline script or style, and no other."""
     return "'sha256-" + base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode("ascii") + "'"

@@ -14,7 +14,7 @@ from blockmix.report.verdict import Remark, scored
 
 
 def overview(found: Findings, title: str, notes: list[Remark], command: str | None) -> Markup:
-    """The section with the headline, figures, scores, remarks and the facts of the run."""
+    """Write the section with the headline, figures, scores, remarks and the facts of the run."""
     return element(
         "section",
         element(
@@ -38,13 +38,13 @@ def overview(found: Findings, title: str, notes: list[Remark], command: str | No
 
 
 def headline(found: Findings) -> str:
-    """What was found, in one line."""
+    """State what was found, in one line."""
     count = len(found.numbers)
     return f"{counted(count, 'community', 'communities')} in {counted(found.post.graph.n_nodes, 'node')}"
 
 
 def lead(found: Findings) -> str:
-    """The finding in a few sentences."""
+    """Describe what was found in a few sentences."""
     bridges, graph = len(found.bridges), found.post.graph
     share = f"{found.threshold:.0%}"
     between = (
@@ -61,10 +61,10 @@ def lead(found: Findings) -> str:
 
 
 def verdict(notes: list[Remark]) -> Markup:
-    """Remarks in words, or the statement that there are none."""
+    """Write the remarks, or the statement that there are none."""
     if not notes:
         return element(
-            "div", element("p", element("strong", "Nothing speaks against this run."),
+            "div", element("p", element("strong", "No problem was found in this run."),
                            " Scores had settled, and no check below raised a concern."),
             class_="verdict good",
         )  # fmt: skip
@@ -80,7 +80,7 @@ def verdict(notes: list[Remark]) -> Markup:
 
 
 def figures(found: Findings) -> Markup:
-    """The four numbers that describe network and result."""
+    """Write the four numbers that describe network and result."""
     graph = found.post.graph
     mean_degree = 2 * graph.n_edges / max(graph.n_nodes, 1)
     entries = [
@@ -106,7 +106,7 @@ def figures(found: Findings) -> Markup:
 
 
 def scores(post: Posterior) -> Markup | None:
-    """The scores on held-out pairs, each with its meaning in a sentence."""
+    """Write the scores on held-out pairs, each with its meaning in a sentence."""
     result, held_out = post.scores, post.held_out
     if result is None or held_out is None or not scored(post):
         return None
@@ -139,12 +139,12 @@ def scores(post: Posterior) -> Markup | None:
 
 
 def guess_loss(density: float) -> float:
-    """Log loss of predicting the density of the network for every pair: what knowing nothing else costs."""
+    """Compute the log loss of predicting the network's density for every pair: what knowing nothing else costs."""
     return float(-(xlogy(density, density) + xlogy(1 - density, 1 - density)))
 
 
 def facts(post: Posterior, command: str | None) -> Markup:
-    """How the result was computed: time, machine, seed, and all the rest folded away."""
+    """Write how the result was computed: time, machine, seed, and a fold-out list of everything else."""
     known = post.provenance
     rows = [(name, text) for name, text in _facts(known, command) if text]
     table = element(
@@ -197,7 +197,7 @@ def _facts(known: dict[str, Any], command: str | None) -> list[tuple[str, str]]:
 
 
 def duration(seconds: float) -> str:
-    """A time in the unit a person would use.
+    """Write a time in the unit a person would use.
 
     >>> duration(4.117), duration(75), duration(7300)
     ('4.1 s', '1 min 15 s', '2 h 1 min')
@@ -211,7 +211,7 @@ def duration(seconds: float) -> str:
 
 
 def counted(number: int, what: str, plural: str | None = None) -> str:
-    """A number and its noun.
+    """Write a number and its noun.
 
     >>> counted(1, "node"), counted(1200, "node")
     ('1 node', '1,200 nodes')

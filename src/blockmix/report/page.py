@@ -27,12 +27,12 @@ _SECTIONS = (
 
 @cache
 def asset(name: str) -> str:
-    """A file of the folder `assets`."""
+    """Read a file of the folder `assets`."""
     return files("blockmix.report").joinpath("assets", name).read_text("utf-8")
 
 
 def build_page(found: Findings, title: str, command: str | None, seed: int) -> str:
-    """The whole file as text."""
+    """Write the whole file as text."""
     drawing, colours = draw(found, seed=seed)
     block = pack_nodes(found, seed=seed)
     chains = chain_table(found.post)
@@ -61,7 +61,7 @@ def build_page(found: Findings, title: str, command: str | None, seed: int) -> s
 
 
 def _head(title: str, style: str) -> Markup:
-    """Title, styles, and the policy: nothing is loaded, only these scripts run, no text becomes markup."""
+    """Write title, styles, and the policy: nothing is loaded, only these scripts run, no text becomes markup."""
     scripts = " ".join(source_hash(asset(name)) for name in SCRIPTS)
     policy = (
         f"default-src 'none'; script-src {scripts}; style-src {source_hash(style)}; img-src data:; "
@@ -91,7 +91,7 @@ def _header() -> Markup:
 
 
 def _mark() -> Markup:
-    """Three overlapping discs."""
+    """Draw three overlapping discs."""
     discs = (("#0072B2", 8, 9), ("#E69F00", 16, 9), ("#009E73", 12, 16))
     return element(
         "svg", *(void("circle", cx=x, cy=y, r=6.5, fill=c, fill_opacity=0.82) for c, x, y in discs),
@@ -179,8 +179,8 @@ def _view_buttons(drawing: Drawing) -> Markup:
 def _zoom_buttons() -> list[Markup]:
     buttons = (("in", "+", "Zoom in"), ("out", "−", "Zoom out"), ("fit", "Fit", "Show all"))
     return [
-        element("button", text, type="button", id=f"zoom-{name}", aria_label=said)
-        for name, text, said in buttons
+        element("button", text, type="button", id=f"zoom-{name}", aria_label=label)
+        for name, text, label in buttons
     ]
 
 

@@ -18,7 +18,7 @@ MOST_COMMUNITIES, MOST_BRIDGES = 2_000, 300
 
 
 def page_data(found: Findings, drawing: Drawing, colours: NDArray[np.int64], block: Block) -> dict[str, Any]:
-    """Everything but the data of single nodes, which are in the block."""
+    """Collect everything but the data of single nodes, which are in the block."""
     graph = found.post.graph
     certain = found.certain_members()
     listed = found.numbers[:MOST_COMMUNITIES].tolist()
@@ -66,7 +66,7 @@ def _communities(found: Findings, listed: list[int], certain: dict[int, NDArray[
 
 
 def _shares(found: Findings, node: int) -> list[list[float]]:
-    """Community, mean, lower and upper bound of the memberships of a node that are worth a mention."""
+    """Return community, mean, lower and upper bound of the memberships of a node that are worth a mention."""
     post, (lower, upper) = found.post, found.bounds
     row = range(int(post.offsets[node]), int(post.offsets[node + 1]))
     return [

@@ -32,12 +32,12 @@ class Trace:
     values: dict[str, NDArray[np.float64]]
 
     def sampling(self, name: str) -> NDArray[np.float64]:
-        """The values after the warm-up, chains x sweeps."""
+        """Return the values after the warm-up, chains x sweeps."""
         return self.values[name][:, ~self.warm_up]
 
 
 def read_trace(post: Posterior) -> Trace | None:
-    """The trace of a posterior as tables; None where it has none."""
+    """Read the trace of a posterior as tables; None where it has none."""
     trace = post.trace
     if "sweep" not in trace or not len(trace["sweep"]):
         return None
@@ -58,7 +58,7 @@ def read_trace(post: Posterior) -> Trace | None:
 
 
 def trace_data(post: Posterior) -> dict[str, Any] | None:
-    """The trace for the page: at most `MOST_POINTS` sweeps of `MOST_CHAINS` chains, five digits."""
+    """Reduce the trace for the page: at most `MOST_POINTS` sweeps of `MOST_CHAINS` chains, five digits."""
     trace = read_trace(post)
     if trace is None:
         return None

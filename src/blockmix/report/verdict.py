@@ -12,7 +12,7 @@ from blockmix.posterior.diagnostics import MAY_MISS, R_HAT, DiagnosticsTable
 from blockmix.posterior.posterior import Posterior
 from blockmix.report.traces import Trace, read_trace
 
-# Fewer samples, of all chains together, say little about how sure a share is.
+# Fewer samples, of all chains together, are little evidence of how sure a share is.
 FEW_SAMPLES = 100
 # The held-out log loss still falls if its last third of samples gained more than this share.
 STILL_FALLING = 0.01
@@ -31,7 +31,7 @@ class Remark:
 
 
 def remarks(post: Posterior, chains: DiagnosticsTable | None = None) -> list[Remark]:
-    """Everything that speaks against the run, the most serious first; empty if nothing does.
+    """List all reasons to doubt the run, the most serious first; empty if there are none.
 
     `chains` is the answer of `chain_table`.
     """
@@ -64,7 +64,7 @@ def _samples(post: Posterior) -> Remark | None:
 
 
 def _falling(trace: Trace) -> Remark | None:
-    """Whether the held-out log loss was still getting better when the run ended."""
+    """Compare the last held-out log losses: was it still falling when the run ended?"""
     if "log_loss" not in trace.values:
         return None
     loss = trace.sampling("log_loss")[:1]
@@ -96,7 +96,7 @@ def _dropped(trace: Trace) -> Remark | None:
 
 
 def chain_table(post: Posterior) -> DiagnosticsTable | None:
-    """R-hat and effective sample sizes; None if there are too few draws, or ArviZ is not installed."""
+    """Compute R-hat and effective sample sizes; None if there are too few samples, or ArviZ is not installed."""
     try:
         table = post.diagnostics()
     except InputError:
@@ -105,7 +105,7 @@ def chain_table(post: Posterior) -> DiagnosticsTable | None:
 
 
 def _chains(table: DiagnosticsTable | None) -> Remark | None:
-    """What the comparison of chains says, in its own words: one sentence, then what follows from it."""
+    """Describe the comparison of chains: one sentence, then what follows from it."""
     if table is None or table.converged:
         return None
     known = table.rhat[~np.isnan(table.rhat)]
@@ -129,7 +129,7 @@ def _calibration(post: Posterior) -> Remark | None:
 
 
 def scored(post: Posterior) -> bool:
-    """Whether both links and non-links were held out, so that predictions can be checked."""
+    """Return whether both links and non-links were held out, so that predictions can be checked."""
     held_out = post.held_out
     return held_out is not None and 0 < int(held_out.links.sum()) < len(held_out.links)
 

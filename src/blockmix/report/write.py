@@ -19,7 +19,7 @@ def report_html(
     command: str | None = None,
     seed: int = 0,
 ) -> str:
-    """The report as text: one HTML page with its data, styles and scripts inside.
+    """Write the report as text: one HTML page with its data, styles and scripts inside.
 
     A node is a member of a community as `Posterior.communities` has it, by `threshold`; `level` is the
     probability inside every interval. `seed` is that of the layout: the same seed draws the same picture.

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-# Sums over nodes are kept in fixed point: integer addition is associative, so a sum has the same bits
+# Sums over nodes are kept in fixed point (P4): integer addition is associative, so a sum has the same bits
 # whatever the order, the number of threads or the device. 2^-30 resolves 1e-9; 2^63 is out of reach.
 FIXED_POINT = float(2**30)
 

@@ -70,13 +70,13 @@ def test_the_same_triangle_in_every_dialect(read, text):
 def test_repeats_and_both_directions_are_merged_and_loops_dropped_and_counted(read):
     graph = read("1 2\n2 1\n1 2\n3 3\n4 4\n4 1\n")
     assert links(graph) == {frozenset((1, 2)), frozenset((1, 4))}
-    said = graph.summary
-    assert (said.records, said.merged, said.self_loops) == (6, 2, 2)
-    assert (said.isolated, said.loop_only) == (1, 1)
+    summary = graph.summary
+    assert (summary.records, summary.merged, summary.self_loops) == (6, 2, 2)
+    assert (summary.isolated, summary.loop_only) == (1, 1)
     assert list(graph.labels) == [1, 2, 3, 4]
-    assert "2 repeated links" in str(said)
-    assert "2 self-loops dropped" in str(said)
-    assert len(str(said).splitlines()) <= 2
+    assert "2 repeated links" in str(summary)
+    assert "2 self-loops dropped" in str(summary)
+    assert len(str(summary).splitlines()) <= 2
 
 
 def test_text_labels_come_back_as_written_in_order_of_appearance(read):
@@ -123,9 +123,9 @@ def test_a_line_of_two_numbers_is_never_swallowed_but_pointed_out(read):
 
 
 def test_counts_a_file_declares_are_compared(read):
-    said = read("# Nodes: 5 Edges: 7\n1 2\n").summary
-    assert (said.declared_nodes, said.declared_edges) == (5, 7)
-    assert "declares 5 nodes and 7 links" in str(said)
+    summary = read("# Nodes: 5 Edges: 7\n1 2\n").summary
+    assert (summary.declared_nodes, summary.declared_edges) == (5, 7)
+    assert "declares 5 nodes and 7 links" in str(summary)
     assert "itself declares" not in str(read("# Nodes: 2 Edges: 1\n1 2\n").summary)
 
 

@@ -1,4 +1,4 @@
-"""Whatever is thrown at the reader, it returns a network or one error that says where and what to do."""
+"""For any input the reader returns a network, or one error with the place and the remedy."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ Child1: Child2
 
 
 def les_miserables() -> Graph:
-    """The characters of Les Misérables, linked where they meet in a chapter.
+    """Return the characters of Les Misérables, linked where they meet in a chapter.
 
     >>> les_miserables()
     Graph(77 nodes, 254 links, labels 'Napoleon' .. 'MotherPlutarch')

@@ -1,6 +1,6 @@
 """Downloads of known networks into the cache: to a temporary folder, checked, then moved into place.
 
-A file that is cut short, does not have its checksum, cannot be read or has other counts than the table says
+A file that is cut short, does not have its checksum, cannot be read or has other counts than in the table
 never reaches the cache. Every address of a network is tried before giving up.
 """
 
@@ -74,12 +74,12 @@ def _first_good(
     entry: Dataset, sources: tuple[Source, ...], cache: Path, prepare: Callable[[Source, Path], str]
 ) -> Path:
     """Try every source in a temporary folder of the cache; move the first good copy into place."""
-    home = cache / entry.name
+    target = cache / entry.name
     failures = []
     try:
-        home.mkdir(parents=True, exist_ok=True)
+        target.mkdir(parents=True, exist_ok=True)
         for source in sources:
-            with tempfile.TemporaryDirectory(prefix=".download-", dir=home) as folder:
+            with tempfile.TemporaryDirectory(prefix=".download-", dir=target) as folder:
                 try:
                     name = prepare(source, Path(folder))
                 except (_BadCopyError, InputError) as reason:
@@ -92,11 +92,11 @@ def _first_good(
                 ) as reason:
                     failures.append(f"{source.address}: {_network_words(reason)}")
                 else:
-                    return _move(Path(folder), home, name)
+                    return _move(Path(folder), target, name)
     except OSError as reason:
-        raise InputError(f"{home}: cannot write the download here ({reason}); {by_hand(entry)}") from reason
-    if not any(home.iterdir()):
-        home.rmdir()
+        raise InputError(f"{target}: cannot write the download here ({reason}); {by_hand(entry)}") from reason
+    if not any(target.iterdir()):
+        target.rmdir()
     raise InputError(f"{entry.name} could not be downloaded. {' '.join(failures)} Instead, {by_hand(entry)}")
 
 
@@ -114,11 +114,11 @@ def _network_words(reason: Exception) -> str:
     return f"no connection ({getattr(reason, 'reason', None) or reason or type(reason).__name__})."
 
 
-def _move(folder: Path, home: Path, name: str) -> Path:
+def _move(folder: Path, target: Path, name: str) -> Path:
     """Move what was prepared; the edge list last, since a network counts as present once it is there."""
     for file in sorted(folder.iterdir(), key=lambda path: path.name == name):
-        os.replace(file, home / file.name)
-    return home / name
+        os.replace(file, target / file.name)
+    return target / name
 
 
 def _download(source: Source, target: Path, title: str) -> None:
@@ -156,7 +156,7 @@ def _copy(answer: IO[bytes], out: IO[bytes], title: str, total: int | None) -> t
 
 
 def _read(answer: IO[bytes]) -> bytes:
-    """The next block; a connection that breaks off is the same to us as one that ends too early."""
+    """Read the next block; treat a connection that breaks off like one that ends too early."""
     try:
         return answer.read(_BLOCK)
     except http.client.IncompleteRead as broken:

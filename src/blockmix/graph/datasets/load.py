@@ -24,7 +24,7 @@ DATA_VARIABLE = "BLOCKMIX_DATA"
 
 
 def list_datasets() -> tuple[Dataset, ...]:
-    """Every known network, in the order of the table.
+    """Return every known network, in the order of the table.
 
     >>> any(entry.name == "karate" for entry in list_datasets())
     True
@@ -33,10 +33,10 @@ def list_datasets() -> tuple[Dataset, ...]:
 
 
 def load_dataset(name: str, *, download: bool = True) -> Graph:
-    """A known network, with the node ids of its source as labels; downloaded if it is not on this machine.
+    """Load a known network, with the node ids of its source as labels; download it if needed.
 
-    Its node and link counts are checked against the table whenever it is read. `download=False` never goes
-    online.
+    Its node and link counts are checked against the table whenever it is read. `download=False` uses no
+    network connection.
     """
     entry = find(name)
     path = _edge_file(entry)
@@ -52,7 +52,7 @@ def load_dataset(name: str, *, download: bool = True) -> Graph:
 
 
 def dataset_path(name: str) -> Path:
-    """The edge list of a known network on this machine; an `InputError` says how to put it there."""
+    """Return the edge list of a known network on this machine, or raise an `InputError` with the remedy."""
     entry = find(name)
     path = _edge_file(entry)
     if path is None:
@@ -61,7 +61,7 @@ def dataset_path(name: str) -> Path:
 
 
 def load_truth(name: str, which: str | None = None, *, download: bool = True) -> list[NDArray[np.int64]]:
-    """The ground-truth communities of a known network: for each, the labels of its nodes.
+    """Load the ground-truth communities of a known network: for each, the labels of its nodes.
 
     `which` chooses where there are several ("top5000", "all"); the first in the table when not given.
     Communities listed more than once in the file are returned once. `graph.labels.indices(cover)` turns
@@ -87,7 +87,7 @@ def load_truth(name: str, which: str | None = None, *, download: bool = True) ->
 
 
 def cache_folder() -> Path:
-    """Where downloaded networks are kept: the cache folder of the user, by the rules of the system."""
+    """Return where downloaded networks are kept: the cache folder of the user, by the rules of the system."""
     if sys.platform == "win32":
         base = os.environ.get("LOCALAPPDATA") or str(Path.home() / "AppData" / "Local")
         return Path(base) / "blockmix" / "Cache"
@@ -97,7 +97,7 @@ def cache_folder() -> Path:
 
 
 def by_hand(entry: Dataset) -> str:
-    """The two ways to provide a network without a download."""
+    """Describe the two ways to provide a network without a download."""
     place = cache_folder() / entry.name / "edges.txt.gz"
     source = f" (from {entry.sources[0].address})" if entry.sources else ""
     return (
@@ -107,7 +107,7 @@ def by_hand(entry: Dataset) -> str:
 
 
 def read_network(path: Path) -> Graph:
-    """The network of an edge list and of the isolated nodes listed beside it."""
+    """Read the network of an edge list, and of the isolated nodes listed beside it."""
     from blockmix.graph.reading.read import read_graph
 
     beside = path.parent / "isolated_nodes.txt"
@@ -126,7 +126,7 @@ def check_counts(entry: Dataset, graph: Graph, path: Path) -> None:
 
 
 def read_covers(path: Path) -> list[NDArray[np.int64]]:
-    """Communities of integer labels, one per line; comments (#) and repeated communities are left out."""
+    """Read communities of integer labels, one per line, without comments (#) and repeated communities."""
     opener: Any = gzip.open if path.suffix == ".gz" else open
     covers: dict[bytes, NDArray[np.int64]] = {}
     try:
@@ -156,7 +156,7 @@ def _edge_file(entry: Dataset) -> Path | None:
 
 
 def _existing(entry: Dataset, file: str) -> Path | None:
-    """The file in BLOCKMIX_DATA or in the cache, compressed or not; None when it is in neither."""
+    """Return the file in BLOCKMIX_DATA or in the cache, compressed or not; None when it is in neither."""
     folders = [cache_folder()]
     given = os.environ.get(DATA_VARIABLE)
     if given:

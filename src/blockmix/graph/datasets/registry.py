@@ -65,14 +65,14 @@ class Dataset:
 
 
 def _collaboration(name: str, field: str, nodes: int, edges: int, sha256: str, *aliases: str) -> Dataset:
-    """A SNAP arXiv network, with the copy kept by the paper's authors as a second source."""
+    """Describe a SNAP arXiv network; the paper's authors have a copy, the second source."""
     sources = (Source(f"{_SNAP}/{name}.txt.gz"), Source(f"{_LI}/{name.replace('ca-', 'CA-')}.txt", sha256))
     words = f"Co-authors of arXiv papers in {field}"
     return Dataset(name, words, nodes, edges, _DENSIFICATION, sources, aliases=aliases)
 
 
 def _community(name: str, words: str, nodes: int, edges: int, *mirrors: Source, short: str = "") -> Dataset:
-    """A SNAP network with ground-truth communities: all of them, and the 5000 of highest quality."""
+    """Describe a SNAP network with ground-truth communities: all of them, and the 5000 of highest quality."""
     stem = f"{_SNAP}/bigdata/communities/{short or name.lower()}"
     truth = tuple(
         (which, Source(f"{stem}.{which}.cmty.txt.gz", format="communities")) for which in ("top5000", "all")
@@ -306,7 +306,7 @@ REGISTRY: dict[str, Dataset] = {dataset.name: dataset for dataset in _DATASETS}
 
 
 def find(name: str) -> Dataset:
-    """The network with this name or alias, in any case; an `InputError` suggests the nearest right name.
+    """Find the network with this name or alias, in any case, or raise an `InputError` with the nearest name.
 
     >>> find("relativity").name
     'ca-GrQc'

@@ -32,29 +32,19 @@ class Interner:
     def add(
         self, buf: NDArray[np.uint8], spans: NDArray[np.int64], hashes: NDArray[np.uint64]
     ) -> NDArray[np.int64]:
-        """Node numbers of the labels at `spans` of a buffer, new labels numbered in order."""
+        """Return node numbers of the labels at `spans` of a buffer, new labels numbered in order."""
         numbers = np.empty(len(spans), dtype=np.int64)
         needed = int(self._ends[self.used]) + int((spans[:, 1] - spans[:, 0]).sum())
         done = 0
         while done < len(spans):
-            done, self.used = _intern_texts(
-                buf,
-                spans,
-                hashes,
-                done,
-                self._text,
-                self._ends,
-                self._hashes,
-                self._table,
-                self.used,
-                numbers,
-            )
+            store = (self._text, self._ends, self._hashes, self._table)
+            done, self.used = _intern_texts(buf, spans, hashes, done, store, self.used, numbers)
             if done < len(spans):
                 self._grow(needed)
         return numbers
 
     def add_texts(self, values: list[str]) -> NDArray[np.int64]:
-        """Node numbers of labels given as Python text."""
+        """Return node numbers of labels given as Python text."""
         from blockmix.graph.reading.parser import hash_spans
 
         encoded = [value.encode("utf-8") for value in values]
@@ -77,7 +67,7 @@ class Interner:
             self._text = np.concatenate((self._text, np.empty(size - len(self._text), dtype=np.uint8)))
 
     def labels(self) -> Labels:
-        """The labels in the order of their numbers."""
+        """Return the labels in the order of their numbers."""
         ends = self._ends[: self.used + 1].copy()
         return Labels(self.used, text=self._text[: ends[-1]].copy(), text_offsets=ends)
 
@@ -97,10 +87,9 @@ def _same(buf, start, end, text, at):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _intern_texts(  # type: ignore[no-untyped-def]
-    buf, spans, hashes, done, text, ends, known, table, used, numbers
-):
-    """Number labels until a buffer is full; returns (labels done, distinct labels so far)."""
+def _intern_texts(buf, spans, hashes, done, store, used, numbers):  # type: ignore[no-untyped-def]
+    """Assign numbers to labels until a buffer is full; return (labels done, distinct labels so far)."""
+    text, ends, known, table = store
     mask = np.uint64(table.shape[0] - 1)
     for t in range(done, spans.shape[0]):
         start, end = spans[t, 0], spans[t, 1]

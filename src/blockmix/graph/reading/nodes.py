@@ -14,7 +14,7 @@ from blockmix.graph.reading.source import Source
 
 
 def read_node_labels(path: str | os.PathLike[str]) -> NDArray[Any]:
-    """Labels from a file with one label per line: int64 where all are integers, otherwise text objects.
+    """Return labels from a file with one label per line: int64 where all are integers, otherwise text objects.
 
     Blank lines and lines starting with `#` or `%` are skipped; the file may be gzip-compressed. A whole line
     is one label, so it may contain blanks; double quotes around it are removed.

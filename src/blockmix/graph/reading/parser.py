@@ -3,7 +3,7 @@
 Kernels see only arrays. A block is a writable byte buffer whose last byte is a line feed, so that inner loops
 need no bounds check. Integer labels are parsed to numbers, text labels to (start, length, hash) of the token.
 A label counts as an integer only in its canonical spelling: `007` and `+7` are text, because as the number 7
-they would not come back as the user's own labels.
+they would not be written as the user's own labels.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def _skip_blanks(buf, i):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _skip_line(buf, i):  # type: ignore[no-untyped-def]
-    """(status, place): the start of the next line, unless a byte that no text file has stands before it."""
+    """Return (status, place): the start of the next line, or a byte before it that no text file has."""
     while buf[i] != _LF:
         if buf[i] == 0:
             return NUL, i
@@ -56,7 +56,7 @@ def _skip_line(buf, i):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _rest_of_record(buf, i):  # type: ignore[no-untyped-def]
-    """(status, place, extra): what follows the second label; extra is 1 where there are more columns."""
+    """Skip what follows the second label: (status, place, extra); extra is 1 where there are more columns."""
     i = _skip_blanks(buf, i)
     if buf[i] == _COMMA:
         i = _skip_blanks(buf, i + 1)
@@ -72,7 +72,7 @@ def _ends_label(c):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _integer(buf, i):  # type: ignore[no-untyped-def]
-    """(status, value, place behind it) of one integer, which may stand in double quotes."""
+    """Parse one integer, also in double quotes: (status, value, place behind it)."""
     quoted = buf[i] == _QUOTE
     if quoted:
         i += 1
@@ -102,7 +102,7 @@ def _integer(buf, i):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _integer_record(buf, i):  # type: ignore[no-untyped-def]
-    """(status, place, a, b, extra, found) of any line; found is 0 for blank lines and comments."""
+    """Parse any line: (status, place, a, b, extra, found); found is 0 for blank lines and comments."""
     a = np.int64(0)
     b = np.int64(0)
     i = _skip_blanks(buf, i)
@@ -133,11 +133,11 @@ def _integer_record(buf, i):  # type: ignore[no-untyped-def]
 def parse_integers(buf, size, pairs):  # type: ignore[no-untyped-def]
     """Parse lines of integer labels from buf[:size] into pairs.
 
-    Returns (status, records, lines, extra, line start, place): after an error, `lines` are the whole lines
-    before it and `place` is the byte it stands at.
+    Return (status, records, lines, extra, line start, place): after an error, `lines` are the whole lines
+    before it and `place` is the byte where it is.
 
     The usual line, two short runs of digits, is parsed here in one piece: split into functions it takes twice
-    the time, because the compiler then no longer sees that places are never negative. Everything else goes to
+    the time, because the compiler then no longer sees that places are never negative. Everything else is parsed by
     `_integer_record`.
     """
     i, records, lines, extras = 0, 0, 0, 0
@@ -195,7 +195,7 @@ def parse_integers(buf, size, pairs):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _valid_utf8(buf, i, end):  # type: ignore[no-untyped-def]
-    """The first byte of buf[i:end] that is not well-formed UTF-8 (RFC 3629), or `end`."""
+    """Return the first byte of buf[i:end] that is not well-formed UTF-8 (RFC 3629), or `end`."""
     while i < end:
         c = buf[i]
         low, high = 0x80, 0xBF
@@ -232,7 +232,7 @@ def _separates(c, separator):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _quoted_text(buf, i, separator):  # type: ignore[no-untyped-def]
-    """(status, start, end, place) of a quoted label; doubled quotes are undone in place."""
+    """Parse a quoted label: (status, start, end, place); undo doubled quotes in place."""
     start = i
     end = i
     i += 1
@@ -258,7 +258,7 @@ def _quoted_text(buf, i, separator):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _text(buf, i, separator):  # type: ignore[no-untyped-def]
-    """(status, start, end, place): one label; place is the separator or line end behind it."""
+    """Parse one label: (status, start, end, place); place is the separator or line end behind it."""
     if buf[i] == _QUOTE:
         status, start, end, i = _quoted_text(buf, i, separator)
         if status != OK:
@@ -286,7 +286,7 @@ def _text(buf, i, separator):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _hash(buf, start, end):  # type: ignore[no-untyped-def]
-    """FNV-1a with the finaliser of splitmix64: labels that differ in one digit must not crowd together.
+    """Hash by FNV-1a with the finaliser of splitmix64: labels that differ in one digit must be far apart.
 
     Equal hashes are always checked byte by byte, so a collision costs time and nothing else.
     """
@@ -300,7 +300,7 @@ def _hash(buf, start, end):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _text_record(buf, i, separator):  # type: ignore[no-untyped-def]
-    """(status, place, start and end of both labels, extra, found) of any line."""
+    """Parse any line: (status, place, start and end of both labels, extra, found)."""
     i = _skip_blanks(buf, i)
     if _at_line_end(buf, i) or buf[i] == _HASH or buf[i] == _PERCENT:
         status, i = _skip_line(buf, i)
@@ -322,7 +322,7 @@ def _text_record(buf, i, separator):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def parse_texts(buf, size, separator, spans, hashes):  # type: ignore[no-untyped-def]
-    """Parse lines of text labels: two (start, end) spans and two hashes a record; returns like the other."""
+    """Parse lines of text labels: two (start, end) spans and two hashes a record; return the same values."""
     i, records, lines, extras = 0, 0, 0, 0
     while i < size:
         line = i
@@ -344,6 +344,6 @@ def parse_texts(buf, size, separator, spans, hashes):  # type: ignore[no-untyped
 
 @njit(cache=True, nogil=True)
 def hash_spans(buf, spans, hashes):  # type: ignore[no-untyped-def]
-    """The hashes parse_texts would have given these labels."""
+    """Compute the hashes that parse_texts would have given these labels."""
     for t in range(spans.shape[0]):
         hashes[t] = _hash(buf, spans[t, 0], spans[t, 1])

@@ -54,9 +54,9 @@ class Preamble:
     named: bool = False
 
     def as_text(self) -> Preamble:
-        """The same file if its labels turn out to be text: words in the first line are then a link.
+        """Return the preamble of the same file if labels are text: words in the first line are then a link.
 
-        Unless they are what everybody calls the two columns: `source,target` and the like.
+        Unless they are the usual names of two columns: `source,target` and the like.
         """
         if self.header is None or self.named:
             return self
@@ -76,7 +76,7 @@ def read_preamble(source: Source) -> Preamble:
 
 
 def _first_data_line(head: bytes) -> tuple[int, bytes, list[bytes]]:
-    """(offset, text with its line end) of the first line that is neither blank nor a comment."""
+    """Return (offset, text with its line end) of the first line that is neither blank nor a comment."""
     begin = 3 if head.startswith(_BYTE_ORDER_MARK) else 0
     comments: list[bytes] = []
     while begin < len(head):
@@ -135,7 +135,7 @@ def _refuse_other_formats(path: Path, line: bytes, number: int) -> None:
 
 
 def _are_words(line: bytes, tokens: list[bytes]) -> bool:
-    """Whether these could be column names: readable text, none of it a number of any spelling."""
+    """Return whether these could be column names: readable text, none of it a number of any spelling."""
     try:
         printable = line.strip(b"\r\n").replace(b"\t", b" ").decode("utf-8").isprintable()
     except UnicodeDecodeError:
@@ -144,7 +144,7 @@ def _are_words(line: bytes, tokens: list[bytes]) -> bool:
 
 
 def _separator(line: bytes) -> int:
-    """How the labels of this file are separated, if they are text: by the first tab or comma outside quotes.
+    """Return how text labels are separated: by the first tab or comma outside quotes, otherwise by blanks.
 
     A comma behind a brace belongs to an attribute dictionary, as networkx writes it, and separates nothing.
     """
@@ -164,14 +164,14 @@ def _tokens(line: bytes, separator: int) -> list[bytes]:
 
 
 def _declared(comments: list[bytes]) -> tuple[int | None, int | None]:
-    """Counts stated in comments, as in `# Nodes: 5242 Edges: 14496`."""
+    """Find counts stated in comments, as in `# Nodes: 5242 Edges: 14496`."""
     text = b"\n".join(comments[:100])
     nodes, edges = _NODES.search(text), _EDGES.search(text)
     return (int(nodes[1]) if nodes else None), (int(edges[1]) if edges else None)
 
 
 def _matrix_size(path: Path, banner: bytes, tokens: list[bytes], number: int, line: bytes) -> tuple[int, int]:
-    """Nodes and entries of a Matrix Market coordinate file, which must be square."""
+    """Return nodes and entries of a Matrix Market coordinate file, which must be square."""
     where = {"path": path, "line": number, "column": 1, "text": line.strip(b"\r\n")}
     if b"coordinate" not in banner.lower():
         raise GraphFormatError(

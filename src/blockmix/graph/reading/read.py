@@ -27,7 +27,7 @@ from blockmix.graph.relabel import number_integers
 
 FilePath = str | os.PathLike[str]
 _INT32 = np.iinfo(np.int32)
-# A Matrix Market file may declare more nodes than it lists, but not beyond all measure: a damaged size line
+# A Matrix Market file may declare more nodes than it lists, but within limits: a damaged size line
 # must not ask for all memory.
 _DECLARED_PER_RECORD = 100
 _ALWAYS_DECLARED = 10_000_000
@@ -154,7 +154,7 @@ def _in_order(
 
 
 def _read_integers(source: Source, top: Preamble, threads: int) -> _Listed | None:
-    """The links as integers, or None where a label is not an integer and all must be text."""
+    """Read the links as integers; return None where a label is not an integer and all must be text."""
     listed = _Listed([], lines=top.lines)
     with closing(_in_order(source.blocks(top.begin), _parse_integers, threads)) as blocks:
         for block in blocks:
@@ -184,7 +184,7 @@ def _parse_integers(buf: Bytes) -> _Block:
 def _read_texts(
     source: Source, top: Preamble, isolated: NDArray[Any] | None, threads: int
 ) -> tuple[_Listed, Labels]:
-    """The links as numbers of text labels, numbered by first appearance."""
+    """Read the links as numbers of text labels, numbered by first appearance."""
     listed = _Listed([], lines=top.lines)
     table = Interner()
 
@@ -221,7 +221,7 @@ def _parse_texts(buf: Bytes, separator: int) -> _Block:
 def _number(
     source: Source, top: Preamble, listed: _Listed, isolated: NDArray[Any] | None
 ) -> tuple[list[NDArray[Any]], Labels]:
-    """Number integer labels; a Matrix Market file names all its nodes, linked or not."""
+    """Assign numbers to integer labels; a Matrix Market file names all its nodes, linked or not."""
     size = top.matrix_size
     if size is not None:
         _check_matrix(source, size, listed)
@@ -269,7 +269,7 @@ def _require_links(source: Source, listed: _Listed) -> None:
 
 
 def _wrong(status: int, records: int, lines: int, extra: int, buf: Bytes, line: int, place: int) -> _Block:
-    """A block that failed, with the column in characters and the text from there to the end of the line."""
+    """Describe a block that failed: the column in characters, and the text from there to the end of the line."""
     text = buf[line : line + 65536].tobytes().split(b"\n", 1)[0]
     before = text[: place - line]
     column = len(before.decode("utf-8", errors="replace")) + 1

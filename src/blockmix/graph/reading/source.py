@@ -1,6 +1,6 @@
-"""Where the bytes come from: a plain or gzip-compressed file, handed out in blocks of whole lines.
+"""The bytes of a plain or gzip-compressed file, in blocks of whole lines.
 
-Blocks are read, not mapped: memory stays bounded by the blocks in flight, and a file that shrinks while it is
+Blocks are read, not mapped: memory stays bounded by the blocks being parsed, and a file that shrinks while it is
 read gives an error where a memory map would kill the process. A plain file is cut at fixed offsets, so blocks
 can be fetched in any order by many threads; a compressed one is a stream.
 """
@@ -89,7 +89,7 @@ class Source:
             return self._file.read(size)
 
     def head(self, size: int) -> bytes:
-        """The first `size` bytes of text, fewer where the file ends earlier."""
+        """Return the first `size` bytes of text, fewer where the file ends earlier."""
         if not self.compressed:
             return self._read(0, size)
         with self._lock, _reading(self.path):
@@ -98,7 +98,7 @@ class Source:
                 return stream.read(size)
 
     def blocks(self, begin: int) -> Generator[Callable[[], Bytes], None, None]:
-        """Calls that give the text from byte `begin` on, in blocks of whole lines, each ended by a line feed.
+        """Yield calls that give the text from byte `begin` on, in blocks of whole lines ended by a line feed.
 
         The calls of a plain file may be made from any thread; a block may be empty.
         """
@@ -110,7 +110,7 @@ class Source:
             yield lambda first=first, last=last: self._lines(begin, first, last)  # type: ignore[misc]
 
     def _lines(self, begin: int, first: int, last: int) -> Bytes:
-        """The lines that start in [first, last): the last of them may end behind `last`."""
+        """Return the lines that start in [first, last): the last of them may end behind `last`."""
         behind = 1 << 12
         while True:
             start = max(begin, first - 1)
@@ -170,7 +170,7 @@ class Source:
 
 
 def _ended(buf: Bytes) -> Bytes:
-    """The same text with a line feed behind a last line that lacks one."""
+    """Return the same text with a line feed behind a last line that lacks one."""
     if len(buf) == 0 or buf[-1] == 10:
         return buf
     return np.append(buf, np.uint8(10))
@@ -189,7 +189,7 @@ def _open(path: Path) -> IO[bytes]:
 
 
 def _spooled(path: Path) -> IO[bytes]:
-    """A pipe can be read only once and in order: keep its text in a temporary file."""
+    """Copy a pipe to a temporary file: a pipe can be read only once and in order."""
     spool = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 - the Source closes it
     with open(path, "rb") as pipe:
         shutil.copyfileobj(pipe, spool, 1 << 20)
@@ -197,7 +197,7 @@ def _spooled(path: Path) -> IO[bytes]:
 
 
 class _reading:
-    """Turns what the system says about a file into one GraphFormatError."""
+    """Turns errors of the system about a file into one GraphFormatError."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -210,12 +210,12 @@ class _reading:
     ) -> None:
         if isinstance(error, GraphFormatError) or error is None:
             return
-        told = _told(error)
-        if told is not None:
-            raise GraphFormatError(told[0], path=self.path, remedy=told[1]) from None
+        described = _describe_error(error)
+        if described is not None:
+            raise GraphFormatError(described[0], path=self.path, remedy=described[1]) from None
 
 
-def _told(error: BaseException) -> tuple[str, str] | None:
+def _describe_error(error: BaseException) -> tuple[str, str] | None:
     if isinstance(error, FileNotFoundError):
         return "there is no such file", "Check the name and the folder."
     if isinstance(error, PermissionError):
@@ -233,7 +233,7 @@ def _told(error: BaseException) -> tuple[str, str] | None:
 
 @njit(cache=True, nogil=True)
 def _line_feed(buf, i):  # type: ignore[no-untyped-def]
-    """The first line feed at or after i, or the length of the buffer."""
+    """Return the first line feed at or after i, or the length of the buffer."""
     while i < buf.shape[0] and buf[i] != 10:
         i += 1
     return i

@@ -1,8 +1,8 @@
-"""Colours of communities: few, told apart by colour-blind readers too, repeated so that neighbours differ.
+"""Colours of communities: few, distinguishable for colour-blind readers too, repeated so that neighbours differ.
 
 Eight colours after Okabe and Ito (2008), yellow and black replaced by a violet and a brown that show on white
-and on black. With more communities than colours a colour serves several; wherever colour says which community
-is meant, its number stands beside it.
+and on black. With more communities than colours several share a colour; wherever a colour marks a
+community, its number is beside it.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ REST = "#A3A8AF"
 
 
 def assign_colours(links: NDArray[Any], weight: NDArray[np.float64], count: int) -> NDArray[np.int64]:
-    """A number into `PALETTE` for each of `count` communities, larger ones first.
+    """Assign to each of `count` communities, larger ones first, a number into `PALETTE`.
 
-    `links` and `weight` say which communities are close. A community takes a colour that nobody has yet, or
+    `links` and `weight` give which communities are close. A community takes a colour that none has yet, or
     the one that is least used among those close to it.
 
     >>> assign_colours(np.array([[0, 1]]), np.array([1.0]), 3).tolist()

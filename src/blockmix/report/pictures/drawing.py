@@ -40,7 +40,7 @@ class Drawing:
 
 
 def draw(found: Findings, *, seed: int = 0) -> tuple[Drawing, NDArray[np.int64]]:
-    """The drawing of a posterior, and the colour of every listed community as a number into the palette."""
+    """Draw a posterior; return also the colour of every listed community as a number into the palette."""
     links, weight = found.community_links(len(found.numbers) if len(found.numbers) <= 2_000 else 2_000)
     colours = assign_colours(links, weight, len(found.numbers))
     shown = min(len(found.numbers), MOST_COMMUNITIES)
@@ -55,7 +55,7 @@ def draw(found: Findings, *, seed: int = 0) -> tuple[Drawing, NDArray[np.int64]]
 def _community_places(
     found: Findings, shown: int, links: NDArray[Any], weight: NDArray[np.float64], seed: int
 ) -> NDArray[np.float64]:
-    """Places of the largest communities: close where many links run between them."""
+    """Place the largest communities: close where many links run between them."""
     size = np.maximum(found.post.sizes[found.numbers[:shown]], 1.0)
     # A large community has many links to all others: what counts is the excess over its size.
     pull = weight / np.sqrt(size[links[:, 0]] * size[links[:, 1]]) if len(links) else weight
@@ -65,7 +65,7 @@ def _community_places(
 
 
 def _network(found: Findings, centres: NDArray[np.float64], seed: int) -> Drawing:
-    """All nodes, those of a community together; a sample of the links where there are too many."""
+    """Draw all nodes, those of a community together; a sample of the links where there are too many."""
     post, graph = found.post, found.post.graph
     rng = np.random.default_rng(seed)
     shares = _shares(found, len(centres))
@@ -109,7 +109,7 @@ def _community_graph(
     weight: NDArray[np.float64],
     centres: NDArray[np.float64],
 ) -> Drawing:
-    """A disc for every community, its area the number of members, and the strongest links between them."""
+    """Draw a disc for every community, its area the number of members, and the strongest links between them."""
     numbers = found.numbers[:shown]
     members = np.array([len(found.covers[int(k)]) for k in numbers], dtype=np.float64)
     radius = _radii(centres, np.sqrt(members), share=0.22)
@@ -131,7 +131,7 @@ def _community_graph(
 
 
 def _radii(place: NDArray[np.float64], size: NDArray[np.float64], share: float = 0.1) -> NDArray[np.float64]:
-    """Radii proportional to `size`, such that all discs together cover this share of the picture."""
+    """Compute radii proportional to `size` so that all discs together cover this share of the picture."""
     if not len(place):
         return np.zeros(0)
     width, height = np.maximum(np.ptp(place, axis=0), 1e-6)

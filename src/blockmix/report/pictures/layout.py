@@ -56,7 +56,7 @@ def force_layout(
     for heat in np.geomspace(_HOT, _COLD, rounds):
         place -= np.average(place, axis=0, weights=mass)
         grid = make_grid(place, mass)
-        _repel(place, mass, *grid, force)
+        _repel(place, mass, grid, force)
         _pull(place, ends, weight, force)
         force -= place * np.array(_GRAVITY) * mass[:, None]
         length = np.linalg.norm(force, axis=1, keepdims=True)
@@ -73,7 +73,7 @@ def push_apart(place: Floats, radius: Floats, gap: float, rounds: int = 60) -> F
     reach = 2.0 * float(radius.max()) + gap
     for _ in range(rounds):
         grid = make_grid(place, np.ones(len(place)), reach)
-        _separate(place, radius, gap, grid.side, grid.cell, grid.begin, grid.nodes, move)
+        _separate(place, radius, gap, grid, move)
         if not np.abs(move).max() > 1e-3 * gap:
             break
         place += move
@@ -99,11 +99,9 @@ def make_grid(place: Floats, mass: Floats, reach: float = 0.0) -> Grid:
 
 
 @kernel
-def _repel(
-    place: Floats, mass: Floats, side: int, cell: NDArray[np.int64], begin: NDArray[np.int64],
-    nodes: NDArray[np.int64], cell_mass: Floats, centre: Floats, force: Floats,
-) -> None:  # fmt: skip
-    """Repulsion m_a m_b / d of every node: exact from the cells around it, lumped from those further away."""
+def _repel(place: Floats, mass: Floats, grid: Grid, force: Floats) -> None:
+    """Compute the repulsion m_a m_b / d of every node: exact from the cells around it, lumped from others."""
+    side, cell, begin, nodes, cell_mass, centre = grid
     for a in range(place.shape[0]):
         x, y = place[a, 0], place[a, 1]
         row, column = cell[a] // side, cell[a] % side
@@ -146,11 +144,9 @@ def _pull(place: Floats, links: NDArray[np.int64], weight: Floats, force: Floats
 
 
 @kernel
-def _separate(
-    place: Floats, radius: Floats, gap: float, side: int, cell: NDArray[np.int64],
-    begin: NDArray[np.int64], nodes: NDArray[np.int64], move: Floats,
-) -> None:  # fmt: skip
-    """Half of what each disc has to move to be clear of those around it; cells are wider than any reach."""
+def _separate(place: Floats, radius: Floats, gap: float, grid: Grid, move: Floats) -> None:
+    """Compute half of what each disc has to move to be clear of its neighbours; cells are wider than any reach."""
+    side, cell, begin, nodes = grid.side, grid.cell, grid.begin, grid.nodes
     for a in range(place.shape[0]):
         move[a, 0] = 0.0
         move[a, 1] = 0.0

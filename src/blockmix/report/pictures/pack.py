@@ -1,6 +1,6 @@
 """Everything about nodes, packed for the page: typed arrays in one compressed block, opened when needed.
 
-The block is a zlib stream in base64. Inside, sections stand one after another, each padded to four bytes; the
+The block is a zlib stream in base64. Inside, sections follow one another, each padded to four bytes; the
 list of sections (name, type, length in bytes) travels with the rest of the page's data. What a file holds is
 bounded: of a network with more than `MOST_NODES` nodes the best linked are there, of more than `MOST_LINKS`
 links a sample, and the page says so.
@@ -39,14 +39,14 @@ class Block:
 
 
 def encode(array: NDArray[Any]) -> str:
-    """A typed array as base64, little-endian."""
+    """Encode a typed array as base64, little-endian."""
     return base64.b64encode(
         np.ascontiguousarray(array).astype(array.dtype.newbyteorder("<")).tobytes()
     ).decode()
 
 
 def pack_nodes(found: Findings, *, seed: int = 0) -> Block:
-    """Labels, memberships with intervals, and links of the nodes."""
+    """Pack labels, memberships with intervals, and links of the nodes."""
     graph = found.post.graph
     kept = _kept_nodes(graph.degrees)
     links = _kept_links(graph, kept, np.random.default_rng(seed))
@@ -68,14 +68,14 @@ def pack_nodes(found: Findings, *, seed: int = 0) -> Block:
 
 
 def _kept_nodes(degrees: NDArray[np.int64]) -> NDArray[np.int64]:
-    """All nodes, or the best linked if there are too many, in increasing order."""
+    """Choose all nodes, or the best linked if there are too many, in increasing order."""
     if len(degrees) <= MOST_NODES:
         return np.arange(len(degrees))
     return np.sort(np.argsort(-degrees, kind="stable")[:MOST_NODES])
 
 
 def _kept_links(graph: Graph, kept: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
-    """Links between the nodes kept, as pairs of their positions; a sample if there are too many."""
+    """Return links between the nodes kept, as pairs of their positions; a sample if there are too many."""
     place = np.full(graph.n_nodes, -1, dtype=np.int64)
     place[kept] = np.arange(len(kept))
     links: NDArray[np.int64] = place[graph.edges()]
@@ -86,7 +86,7 @@ def _kept_links(graph: Graph, kept: NDArray[np.int64], rng: np.random.Generator)
 
 
 def _memberships(found: Findings, kept: NDArray[np.int64], least: float) -> list[tuple[str, str, bytes]]:
-    """Memberships of at least `least`, node by node: how many, then community, mean, lower, upper."""
+    """Return memberships of at least `least`, node by node: how many, then community, mean, lower, upper."""
     post = found.post
     place = np.full(post.graph.n_nodes, -1, dtype=np.int64)
     place[kept] = np.arange(len(kept))
@@ -104,7 +104,7 @@ def _memberships(found: Findings, kept: NDArray[np.int64], least: float) -> list
 
 
 def _rows(links: NDArray[np.int64], nodes: int) -> list[tuple[str, str, bytes]]:
-    """Links a < b row by row: how many of each a, and by how much b exceeds a (small numbers pack well)."""
+    """Pack links a < b row by row: how many of each a, and by how much b exceeds a (small numbers pack well)."""
     counts = np.bincount(links[:, 0], minlength=nodes)
     return [
         ("later", "u32", counts.astype("<u4").tobytes()),

@@ -33,7 +33,7 @@ _STYLE = (
 
 
 def still_picture(found: Findings, drawing: Drawing, colours: NDArray[np.int64]) -> Markup:
-    """The drawing as one SVG document."""
+    """Draw the picture as one SVG document."""
     x, y, radius = fitted(drawing)
     lines = [
         void("line", x1=_short(x[a]), y1=_short(y[a]), x2=_short(x[b]), y2=_short(y[b]),
@@ -55,12 +55,12 @@ def still_picture(found: Findings, drawing: Drawing, colours: NDArray[np.int64])
 
 
 def data_address(svg: str) -> str:
-    """The picture as an address that an `img` can show; scripts never run in an image."""
+    """Return the picture as an address that an `img` can show; scripts never run in an image."""
     return "data:image/svg+xml;base64," + base64.b64encode(svg.encode("utf-8", "replace")).decode("ascii")
 
 
 def fitted(drawing: Drawing) -> tuple[Any, Any, Any]:
-    """Places and radii in the units of the picture, y downwards."""
+    """Convert places and radii to the units of the picture, y downwards."""
     if not len(drawing.ids):
         return np.zeros(0), np.zeros(0), np.zeros(0)
     low = (drawing.place - drawing.radius[:, None]).min(axis=0)
@@ -74,7 +74,7 @@ def fitted(drawing: Drawing) -> tuple[Any, Any, Any]:
 def all_shares(
     found: Findings, drawing: Drawing, colours: NDArray[np.int64]
 ) -> list[list[tuple[str, float]]]:
-    """For every disc its colours and their shares, largest first, what is in no listed community last."""
+    """Return for every disc its colours and their shares, largest first, what is in no listed community last."""
     names = {int(k): PALETTE[c] for k, c in zip(found.numbers, colours, strict=True)}
     if drawing.kind == "communities":
         return [[(names[int(k)], 1.0)] for k in drawing.ids]
@@ -90,7 +90,7 @@ def all_shares(
 
 
 def pie(x: float, y: float, radius: float, shares: list[tuple[str, float]]) -> list[Markup]:
-    """One disc: a wedge for each share, from the top and clockwise."""
+    """Draw one disc: a wedge for each share, from the top and clockwise."""
     if len(shares) == 1:
         return [void("circle", cx=_short(x), cy=_short(y), r=_short(radius), fill=shares[0][0])]
     total = sum(share for _, share in shares)
@@ -110,7 +110,7 @@ def pie(x: float, y: float, radius: float, shares: list[tuple[str, float]]) -> l
 def name_places(
     found: Findings, drawing: Drawing, x: Any, y: Any, radius: Any
 ) -> list[tuple[str, float, float]]:
-    """Names of the largest discs and their centres: beside the disc, clear of other names and discs."""
+    """Place names of the largest discs beside the disc, clear of other names and discs."""
     labels = found.post.graph.labels
     taken = np.zeros((0, 4))
     result = []
@@ -130,7 +130,7 @@ def name_places(
 
 
 def _clear(box: NDArray[np.float64], taken: NDArray[np.float64], x: Any, y: Any, radius: Any) -> bool:
-    """Whether a box lies in the picture and covers neither a name nor a disc."""
+    """Return whether a box lies in the picture and covers neither a name nor a disc."""
     if box[0] < 0.0 or box[2] > WIDTH:
         return False
     if (np.minimum(box[2:], taken[:, 2:]) > np.maximum(box[:2], taken[:, :2])).all(axis=1).any():
@@ -140,7 +140,7 @@ def _clear(box: NDArray[np.float64], taken: NDArray[np.float64], x: Any, y: Any,
 
 
 def shown_name(label: str) -> str:
-    """A label for a picture: cut to a readable length, without characters that cannot be seen.
+    """Shorten a label for a picture to a readable length, without invisible characters.
 
     >>> shown_name("a" * 40), shown_name("line\\nend")
     ('aaaaaaaaaaaaaaaaaaaaaaaaaaa…', 'line�end')

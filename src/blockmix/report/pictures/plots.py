@@ -1,7 +1,7 @@
 """Static plots with matplotlib, for papers and notebooks: each function returns a Figure.
 
 matplotlib comes with `pip install "blockmix[plot]"` and is imported when a plot is made. Figures are made
-without pyplot, so that they open no window and pile up nowhere: save one with `figure.savefig("traces.pdf")`.
+without pyplot: they open no window, and none stays in memory. Save one with `figure.savefig("traces.pdf")`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from blockmix.errors import InputError
+from blockmix.errors import InputError, optional
 from blockmix.graph.labels import Label
 from blockmix.inference.select import Selection
 from blockmix.posterior.posterior import Posterior
@@ -28,7 +28,7 @@ _MOST_BARS = 24
 
 
 def plot_traces(post: Posterior) -> Figure:
-    """Held-out scores and scalars of every chain over the sweeps, the warm-up shaded."""
+    """Plot held-out scores and scalars of every chain over the sweeps, the warm-up shaded."""
     trace = read_trace(post)
     wanted = [] if trace is None else [s for s in SERIES if np.isfinite(trace.values.get(s[0], np.nan)).any()]
     if trace is None or not wanted:
@@ -48,7 +48,7 @@ def plot_traces(post: Posterior) -> Figure:
 
 
 def plot_calibration(post: Posterior, *, bins: int = 10) -> Figure:
-    """Predicted against observed link frequency on held-out pairs (M7), with binomial intervals."""
+    """Plot predicted against observed link frequency on held-out pairs (M7), with binomial intervals."""
     table = post.calibration(bins)
     known = np.isfinite(table.predicted)
     predicted, observed = table.predicted[known], table.observed[known]
@@ -57,7 +57,7 @@ def plot_calibration(post: Posterior, *, bins: int = 10) -> Figure:
     figure = _figure(4.6, 4.4)
     axes = figure.add_subplot()
     axes.plot([floor, 1.0], [floor, 1.0], ls="--", lw=1.0, color=_LINE)
-    # On logarithmic axes what is zero stands at the lower edge.
+    # On logarithmic axes zero is drawn at the lower edge.
     axes.vlines(
         predicted, np.maximum(lower, floor), np.maximum(upper, floor), color=PALETTE[0], lw=1.6, alpha=0.6
     )
@@ -68,7 +68,7 @@ def plot_calibration(post: Posterior, *, bins: int = 10) -> Figure:
 
 
 def plot_selection(selection: Selection) -> Figure:
-    """Held-out log loss against the number of communities, with intervals over splits; the simplest one is marked."""
+    """Plot held-out log loss against the number of communities, with intervals over splits; mark the simplest."""
     rows = list(selection)
     at = np.array([row.communities for row in rows])
     mean = np.array([row.log_loss for row in rows])
@@ -87,7 +87,7 @@ def plot_selection(selection: Selection) -> Figure:
 
 
 def plot_memberships(post: Posterior, nodes: Iterable[Label] | None = None, *, level: float = 0.9) -> Figure:
-    """Bars of the memberships of some nodes, one a line, with the interval of the largest share.
+    """Plot bars of the memberships of some nodes, one a line, with the interval of the largest share.
 
     `nodes` are labels; by default the nodes that surely belong to several communities, or, where there are
     none, those with the most links.
@@ -106,7 +106,7 @@ def plot_memberships(post: Posterior, nodes: Iterable[Label] | None = None, *, l
 
 
 def _bar(axes: Axes, found: Findings, node: int, line: int, colours: dict[int, str]) -> None:
-    """The memberships of a node side by side with their numbers, and the interval of the largest below."""
+    """Draw the memberships of a node side by side with their numbers, and the interval of the largest below."""
     post, left = found.post, 0.0
     entries = range(int(post.offsets[node]), int(post.offsets[node + 1]))
     for j in entries:
@@ -121,7 +121,7 @@ def _bar(axes: Axes, found: Findings, node: int, line: int, colours: dict[int, s
 
 
 def plot_network(post: Posterior, *, threshold: float = 0.1, seed: int = 0) -> Figure:
-    """The network with every node as a pie chart of its communities; beyond 5,000 nodes the communities."""
+    """Plot the network with every node as a pie chart of its communities; beyond 5,000 nodes the communities."""
     figure = _figure(9.0, 5.7)
     from matplotlib.collections import LineCollection
 
@@ -144,7 +144,7 @@ def plot_network(post: Posterior, *, threshold: float = 0.1, seed: int = 0) -> F
 
 
 def _pies(x: Any, y: Any, radius: Any, all_shares: list[list[tuple[str, float]]]) -> Any:
-    """Discs of wedges, from the top and clockwise where y points down."""
+    """Draw discs of wedges, from the top and clockwise where y points down."""
     from matplotlib.collections import PatchCollection
     from matplotlib.patches import Circle, Wedge
 
@@ -166,15 +166,13 @@ def _pies(x: Any, y: Any, radius: Any, all_shares: list[list[tuple[str, float]]]
 
 
 def _figure(width: float, height: float) -> Figure:
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise InputError('plots need matplotlib: pip install "blockmix[plot]"') from error
-    return Figure(figsize=(width, height), layout="constrained")
+    module = optional("matplotlib.figure", "a plot", 'pip install "blockmix[plot]"')
+    figure: Figure = module.Figure(figsize=(width, height), layout="constrained")
+    return figure
 
 
 def _finish(axes: Axes, *, title: str, xlabel: str, ylabel: str = "") -> None:
-    """One look for all: no box, soft ticks."""
+    """Style the axes the same way in all plots: no box, soft ticks."""
     axes.set_title(title, loc="left", size=10, color=_INK)
     axes.set_xlabel(xlabel, size=9, color=_SOFT)
     axes.set_ylabel(ylabel, size=9, color=_SOFT)
@@ -202,7 +200,7 @@ def _colours(found: Findings) -> dict[int, str]:
 
 
 def _plain(label: Label) -> str:
-    """A label for matplotlib, in which dollar signs would start mathematics."""
+    """Escape a label for matplotlib, where dollar signs would start mathematics."""
     from blockmix.report.pictures.picture import shown_name
 
     return shown_name(str(label)).replace("$", r"\$")
