@@ -46,6 +46,7 @@ SETTINGS = {
     "dense memberships": (Model(5, alpha=0.8), {"batches": 1}),
     "background given": (Model(4, background=0.02), {"cut": 0.05, "start": "random"}),
     "one community": (Model(1), {}),
+    "prior of strengths given": (Model(4, eta=(0.3, 6.0)), {}),
 }
 
 

@@ -154,10 +154,12 @@ class Scir:
 
 def kernels_of(problem: Problem, engine: Engine) -> ScirKernels:
     """Return the twin of the kernels that belongs to an engine."""
+    if engine.name == "cpu":
+        from blockmix.samplers.scir.cpu import CpuKernels
+
+        return CpuKernels(problem, engine)
     if engine.name == "reference":
         from blockmix.samplers.scir.reference.kernels import ReferenceKernels
 
         return ReferenceKernels(problem)
-    from blockmix.samplers.scir.cpu import CpuKernels
-
-    return CpuKernels(problem, engine)
+    raise NotImplementedError(f"scir has no kernels for the engine {engine.name!r}")
