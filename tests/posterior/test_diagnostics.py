@@ -119,3 +119,19 @@ def test_without_the_library_the_remedy_is_named(post, monkeypatch):
     monkeypatch.setitem(sys.modules, "arviz_stats.base", None)
     with pytest.raises(InputError, match=r'pip install "blockmix\[arviz\]"'):
         post.diagnostics()
+
+
+def test_the_held_out_log_loss_is_that_of_the_link_probabilities():
+    """Sample by sample, and with pairs of isolated nodes among the held-out ones."""
+    made = planted(60, 3, degree=8, seed=4).graph
+    graph = Graph.from_edges(made.edges(), nodes=range(90))
+    post = fit(graph, 3, sweeps=30, chains=1, threads=1, seed=2, held_out=0.2, held_out_kind="proportional")
+    pairs, links = post.held_out.pairs, post.held_out.links
+    assert (post.unlinked[pairs].sum(axis=1) == 2).any()
+    losses = []
+    for sample in post.draws[0]:
+        one = dataclasses.replace(post, draws=((sample,),)).node_link_probability(pairs)
+        losses.append(-np.log(np.where(links, one, 1.0 - one)).mean())
+    found = post.diagnostics()
+    row = found.quantity.index("held-out log loss")
+    assert found.mean[row] == pytest.approx(np.mean(losses), rel=1e-12)

@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 
-from blockmix.posterior.tables import beta_above
+from blockmix.posterior.views import beta_above
 
 if TYPE_CHECKING:
     from blockmix.posterior.posterior import Posterior

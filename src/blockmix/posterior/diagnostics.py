@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockmix.errors import optional
-from blockmix.posterior.tables import _Table
-from blockmix.tables.samples import Draw
+from blockmix.posterior.views import _Table
+from blockmix.tables.samples import PosteriorSample
 
 if TYPE_CHECKING:
     from blockmix.posterior.posterior import Posterior
@@ -134,7 +134,9 @@ def common_sweeps(post: Posterior) -> set[int]:
     return set.intersection(*kept) if kept else set()
 
 
-def _quantities(post: Posterior, draws: list[list[Draw]]) -> Iterator[tuple[str, str, NDArray[np.float64]]]:
+def _quantities(
+    post: Posterior, draws: list[list[PosteriorSample]]
+) -> Iterator[tuple[str, str, NDArray[np.float64]]]:
     """Name, kind and values (chains x draws) of everything that is followed."""
     if not draws or not draws[0]:
         return
@@ -162,7 +164,7 @@ def _traced(post: Posterior, name: str) -> NDArray[np.float64] | None:
     return np.array([values[chain == c] for c in range(len(post.draws))], dtype=np.float64)
 
 
-def _log_loss(post: Posterior, draws: list[list[Draw]]) -> NDArray[np.float64]:
+def _log_loss(post: Posterior, draws: list[list[PosteriorSample]]) -> NDArray[np.float64]:
     """Mean log loss of some held-out pairs under every draw: it depends on everything and on no labels."""
     held_out = post.held_out
     assert held_out is not None
@@ -171,13 +173,15 @@ def _log_loss(post: Posterior, draws: list[list[Draw]]) -> NDArray[np.float64]:
     found = np.empty((len(draws), len(draws[0])))
     for place in np.ndindex(found.shape):
         probability = np.zeros(len(pairs))
-        draws[place[0]][place[1]].add_probabilities(pairs, probability)
+        post.predictor.add(draws[place[0]][place[1]], pairs, probability)
         right = np.where(links, probability, 1.0 - probability)
         found[place] = -np.log(np.maximum(right, 1e-300)).mean()
     return found
 
 
-def _strengths(post: Posterior, draws: list[list[Draw]]) -> Iterator[tuple[str, str, NDArray[np.float64]]]:
+def _strengths(
+    post: Posterior, draws: list[list[PosteriorSample]]
+) -> Iterator[tuple[str, str, NDArray[np.float64]]]:
     """Strengths of the largest communities, in the numbers of the posterior."""
     wanted = [k for k in range(min(post.n_communities, MOST_STRENGTHS)) if post.sizes[k] >= LEAST_SIZE]
     for k in wanted:
@@ -189,7 +193,9 @@ def _strengths(post: Posterior, draws: list[list[Draw]]) -> Iterator[tuple[str, 
         yield f"strength of {k}", "strength", np.array(values, dtype=np.float64)
 
 
-def _memberships(post: Posterior, draws: list[list[Draw]]) -> Iterator[tuple[str, str, NDArray[np.float64]]]:
+def _memberships(
+    post: Posterior, draws: list[list[PosteriorSample]]
+) -> Iterator[tuple[str, str, NDArray[np.float64]]]:
     """Of some nodes, evenly spread over all, the membership in the community that is largest on average."""
     count = post.graph.n_nodes
     nodes = np.unique(np.linspace(0, count - 1, min(count, MOST_NODES)).astype(np.int64))
@@ -206,7 +212,7 @@ def _memberships(post: Posterior, draws: list[list[Draw]]) -> Iterator[tuple[str
 
 
 def shares_of(
-    draw: Draw, nodes: NDArray[np.int64], community: NDArray[Any], numbers: NDArray[np.int64]
+    draw: PosteriorSample, nodes: NDArray[np.int64], community: NDArray[Any], numbers: NDArray[np.int64]
 ) -> NDArray[np.float64]:
     """Membership of each node in one community, in the posterior's numbers, under a packed draw."""
     ends = np.cumsum(draw.counts, dtype=np.int64)

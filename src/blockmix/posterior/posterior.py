@@ -17,8 +17,9 @@ from blockmix.graph.graph import Graph
 from blockmix.graph.labels import Label
 from blockmix.graph.query import checked_pairs
 from blockmix.posterior.covers import complete_cover, sure_members
-from blockmix.posterior.tables import MembershipTable, StrengthTable, beta_interval
-from blockmix.tables.samples import Draw
+from blockmix.posterior.views import MembershipTable, StrengthTable, beta_interval
+from blockmix.tables.predictor import Predictor
+from blockmix.tables.samples import PosteriorSample
 
 if TYPE_CHECKING:
     from blockmix.posterior.diagnostics import DiagnosticsTable
@@ -61,7 +62,7 @@ class Posterior:
     background_mean: float
     background_sd: float
     numbers: NDArray[np.int64]
-    draws: tuple[tuple[Draw, ...], ...]
+    draws: tuple[tuple[PosteriorSample, ...], ...]
     trace: dict[str, NDArray[Any]]
     held_out: HeldOutPairs | None
     provenance: dict[str, Any]
@@ -159,23 +160,18 @@ class Posterior:
         if same.any():
             label = self.graph.labels[int(pairs[int(np.argmax(same)), 0])]
             raise InputError(f"a node has no link to itself: the pair ({label}, {label}) cannot be predicted")
-        pooled = (
-            self.unlinked[pairs].any(axis=1) if self.blocks_mean is None else np.zeros(len(pairs), dtype=bool)
-        )
-        linked, others = pairs[~pooled], pairs[pooled]
-        sums, pooled_sums = np.zeros(len(linked)), np.zeros(len(others))
-        count = 0
-        for chain in self.draws:
-            for draw in chain:
-                draw.add_probabilities(linked, sums)
-                if len(others):
-                    draw.add_pooled_probabilities(others, self.unlinked, pooled_sums)
-                count += 1
-        if not count:
+        samples = [sample for chain in self.draws for sample in chain]
+        if not samples:
             raise InputError("this run kept no samples: it was stopped during warm-up; fit for longer")
-        total = np.empty(len(pairs))
-        total[~pooled], total[pooled] = sums / count, pooled_sums / count
-        return total
+        total = np.zeros(len(pairs))
+        for sample in samples:
+            self.predictor.add(sample, pairs, total)
+        return total / len(samples)
+
+    @cached_property
+    def predictor(self) -> Predictor:
+        """The predictor of this network: nodes without links to learn from have one pooled row."""
+        return Predictor(self.unlinked)
 
     @cached_property
     def unlinked(self) -> NDArray[np.bool_]:

@@ -15,7 +15,7 @@ from blockmix._version import __version__
 from blockmix.errors import InputError
 from blockmix.graph.graph import Graph
 from blockmix.posterior.posterior import HeldOutPairs, Posterior
-from blockmix.tables.samples import Draw, draw_arrays, draws_from
+from blockmix.tables.samples import PosteriorSample, sample_arrays, samples_from
 
 FORMAT, VERSION = "blockmix posterior", 1
 MANIFEST = "run.json"
@@ -56,7 +56,7 @@ def _plain(value: Any) -> Any:
 def _arrays(post: Posterior) -> dict[str, NDArray[Any]]:
     arrays: dict[str, NDArray[Any]] = {name: getattr(post, name) for name in _TABLE}
     for c, chain in enumerate(post.draws):
-        arrays |= {f"draws{c}_{name}": array for name, array in draw_arrays(chain).items()}
+        arrays |= {f"draws{c}_{name}": array for name, array in sample_arrays(chain).items()}
     if post.blocks_mean is not None and post.blocks_sd is not None:
         arrays |= {name: getattr(post, name) for name in _BLOCKS}
     if post.held_out is not None:
@@ -180,11 +180,11 @@ def _assemble(folder: Path, manifest: dict[str, Any]) -> Posterior:
     )
 
 
-def _draws(folder: Path, array: Any, chain: int) -> tuple[Draw, ...]:
+def _draws(folder: Path, array: Any, chain: int) -> tuple[PosteriorSample, ...]:
     if not (folder / "posterior" / f"draws{chain}_sweep.npy").exists():
         return ()
     names = ("sweep", "lengths", "counts", "communities", "weights", "strengths")
-    return draws_from({name: array(f"draws{chain}_{name}") for name in names})
+    return samples_from({name: array(f"draws{chain}_{name}") for name in names})
 
 
 def load(path: str | os.PathLike[str]) -> Posterior:

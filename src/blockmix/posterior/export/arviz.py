@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockmix.errors import InputError, optional
-from blockmix.tables.samples import Draw
+from blockmix.tables.samples import PosteriorSample
 
 if TYPE_CHECKING:
     from blockmix.graph.labels import Label
@@ -44,7 +44,9 @@ def to_arviz(post: Posterior, *, nodes: Sequence[Label] = ()) -> Any:
     return tree
 
 
-def node_memberships(draw: Draw, nodes: NDArray[np.int64], numbers: NDArray[np.int64]) -> NDArray[np.float64]:
+def node_memberships(
+    draw: PosteriorSample, nodes: NDArray[np.int64], numbers: NDArray[np.int64]
+) -> NDArray[np.float64]:
     """Memberships of a few nodes in one draw: nodes x communities, in the numbering of the posterior."""
     ends = np.cumsum(draw.counts, dtype=np.int64)
     found = np.zeros((len(nodes), len(numbers)))

@@ -12,7 +12,7 @@ import numpy as np
 
 from blockmix.errors import InputError, optional
 from blockmix.posterior.export.files import write_pieces
-from blockmix.posterior.tables import Membership
+from blockmix.posterior.views import Membership
 
 if TYPE_CHECKING:
     from blockmix.posterior.posterior import Posterior

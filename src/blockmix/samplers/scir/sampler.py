@@ -34,7 +34,7 @@ from blockmix.samplers.starts.given import given_rows, given_strengths
 from blockmix.samplers.starts.memberships import dense_rows, random_parts, start_rows, start_strengths
 from blockmix.samplers.starts.partition import find_parts
 from blockmix.tables.layout import FIXED_POINT, Key, Prior, Rows, Strengths, empty_rows
-from blockmix.tables.predictor import PooledForecast
+from blockmix.tables.predictor import Predictor
 
 # Births a node has in a sweep on average, at most; beyond that the smallest ones are not worth their slots.
 MOST_EXPECTED_BIRTHS = 8.0
@@ -94,7 +94,7 @@ class Scir:
         self.non_link_weight = non_link_weight(data)
         self.network = network_of(data)
         self.prior = Prior(model.concentration, model.unlinked_concentration, *model.eta, 1.0, 1.0)
-        self.forecast = PooledForecast(graph.degrees, self.communities)
+        self.predictor = Predictor(graph.degrees == 0)
         self.dense = options.is_dense(self.communities)
         self.update = self._local_update()
         self.slots = slots = self.communities if self.dense else options.slots
@@ -202,8 +202,8 @@ class Scir:
     def predict(
         self, state: ScirState, pairs: NDArray[np.int64], keep: float, share: float, out: NDArray[np.float64]
     ) -> None:
-        """out = keep * out + share * (M1) of every pair."""
-        self.forecast.predict(self.workers, pairs, state.rows, state.strengths.value, keep, share, out)
+        """Compute out = keep * out + share * (M1) of every pair."""
+        self.predictor.average(self.workers, pairs, state.rows, state.strengths.value, keep, share, out)
 
     def arrays(self, state: ScirState) -> dict[str, NDArray[Any]]:
         """Everything the state is, for a checkpoint. Between sweeps nothing is left in the workers' sums.
