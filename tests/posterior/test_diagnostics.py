@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from blockmix import Graph, InputError, fit, planted
-from blockmix.posterior.diagnostics import DiagnosticsTable, shares_of
+from blockmix.posterior.diagnostics import DiagnosticsTable
 
 pytest.importorskip("arviz_stats")
 
@@ -75,13 +75,6 @@ def test_chains_that_stand_still_at_different_places_disagree_without_bound(post
 def test_draws_at_sweeps_that_not_all_chains_have_are_left_out(post):
     fewer = dataclasses.replace(post, draws=(post.draws[0], post.draws[1][::2]))
     assert fewer.diagnostics().draws == len(post.draws[1][::2])
-
-
-def test_a_share_is_read_from_the_right_row(post):
-    draw = post.draws[0][-1]
-    nodes = np.array([0, 5, 23])
-    total = sum(shares_of(draw, nodes, np.full(3, k), post.numbers[0]) for k in range(2))
-    np.testing.assert_allclose(total, 1.0)
 
 
 @pytest.mark.parametrize(

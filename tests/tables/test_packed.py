@@ -29,6 +29,14 @@ def test_weights_survive_packing_to_half_a_step(state):
     assert weights.min() >= 1
 
 
+def test_memberships_of_some_nodes_are_read_from_their_rows_and_renumbered(state):
+    dense, rows = state
+    nodes, numbers = np.array([0, 5, 23]), np.random.default_rng(1).permutation(20)
+    found = PosteriorSample.of(3, rows, np.full(21, 0.5)).memberships(nodes, numbers)
+    np.testing.assert_allclose(found[:, numbers], dense[nodes], atol=6 * HALF_A_STEP)
+    np.testing.assert_allclose(found.sum(axis=1), 1.0)
+
+
 def probability(sample):
     out = np.zeros(1)
     Predictor(np.zeros(2, dtype=bool)).add(sample, np.array([[0, 1]]), out)

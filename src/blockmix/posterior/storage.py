@@ -47,7 +47,7 @@ def save_posterior(post: Posterior, folder: Path) -> None:
 
 
 def _plain(value: Any) -> Any:
-    """A NumPy scalar, as a caller may have given for a setting, as a plain number."""
+    """Convert a NumPy scalar, as a caller may have given for a setting, to a plain number."""
     if isinstance(value, np.generic):
         return value.item()
     raise TypeError(f"{value!r} cannot be written to a manifest")
@@ -102,7 +102,7 @@ def load_posterior(folder: Path) -> Posterior:
 
 
 def _check_shapes(post: Posterior) -> None:
-    """Whether the arrays fit together and the network; only their sizes and the offsets are read."""
+    """Check that the arrays fit together and the network; only their sizes and the offsets are read."""
     nodes, communities, entries = post.graph.n_nodes, len(post.sizes), len(post.community)
     expected = {
         "offsets": (nodes + 1,),
@@ -124,11 +124,11 @@ def _check_shapes(post: Posterior) -> None:
         shape = post.blocks_mean.shape
         if not post.blocks_sd.shape == shape == (communities, communities):
             raise ValueError("the strengths between communities are not complete")
-    for draw in (draw for chain in post.draws for draw in chain):
-        if len(draw.counts) != nodes or draw.strengths.shape != shape:
-            raise ValueError("the draws are not those of this network")
-        if len(draw.communities) != len(draw.weights):
-            raise ValueError("the draws are not complete")
+    for sample in (sample for chain in post.draws for sample in chain):
+        if len(sample.counts) != nodes or sample.strengths.shape != shape:
+            raise ValueError("the posterior samples are not those of this network")
+        if len(sample.communities) != len(sample.weights):
+            raise ValueError("the posterior samples are not complete")
     if post.held_out is not None and post.held_out.pairs.shape != (len(post.held_out.links), 2):
         raise ValueError("the held-out pairs are not complete")
     if not isinstance(post.provenance, dict):
@@ -136,7 +136,7 @@ def _check_shapes(post: Posterior) -> None:
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
-    """The manifest of a result, or an error that says why the folder holds none."""
+    """Read the manifest of a result; the error says why a folder holds none."""
     try:
         manifest = json.loads((folder / MANIFEST).read_text("utf-8"))
     except (FileNotFoundError, NotADirectoryError):

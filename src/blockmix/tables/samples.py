@@ -60,6 +60,14 @@ class PosteriorSample:
         """Number of bytes held."""
         return self.counts.nbytes + self.communities.nbytes + self.weights.nbytes + self.strengths.nbytes
 
+    def memberships(self, nodes: NDArray[np.int64], numbers: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the memberships of some nodes, nodes x communities; community k gets the number numbers[k]."""
+        offsets, found = self.packed().offsets, np.zeros((len(nodes), len(numbers)))
+        for i, a in enumerate(nodes):
+            row = slice(int(offsets[a]), int(offsets[a + 1]))
+            found[i, numbers[np.asarray(self.communities[row], dtype=np.int64)]] = self.weights[row]
+        return np.asarray(found / found.sum(axis=1, keepdims=True))
+
     def packed(self) -> Packed:
         """Return the memberships as kernels read them."""
         offsets = np.zeros(len(self.counts) + 1, dtype=np.int64)
