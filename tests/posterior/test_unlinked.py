@@ -46,6 +46,6 @@ def test_the_mean_over_unlinked_nodes_is_the_mean_of_their_predictions(post):
     each, unpooled = np.zeros(len(pairs)), Predictor(np.zeros(post.graph.n_nodes, dtype=bool))
     for chain in post.draws:
         for sample in chain:
-            unpooled.add(sample, pairs, each)
+            unpooled.add_sample(sample, pairs, each)
     count = sum(len(chain) for chain in post.draws)
     assert post.node_link_probability(pairs[:1])[0] == pytest.approx((each / count).mean(), rel=1e-9)

@@ -39,7 +39,7 @@ def test_memberships_of_some_nodes_are_read_from_their_rows_and_renumbered(state
 
 def probability(sample):
     out = np.zeros(1)
-    Predictor(np.zeros(2, dtype=bool)).add(sample, np.array([[0, 1]]), out)
+    Predictor(np.zeros(2, dtype=bool)).add_sample(sample, np.array([[0, 1]]), out)
     return out[0]
 
 

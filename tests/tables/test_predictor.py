@@ -53,7 +53,7 @@ def state(sparse_rows, random_memberships):
 
 def average(predictor, pairs, rows, strengths, keep, share, out, threads=1):
     with Workers(threads) as workers:
-        predictor.average(workers, pairs, rows, strengths, keep, share, out)
+        predictor.predict(workers, pairs, rows, strengths, keep, share, out)
     return out
 
 
@@ -74,7 +74,7 @@ def test_a_packed_sample_has_the_probabilities_of_the_state(kind, isolated, comm
     """A weight loses half a step, or all of it below the least; a row of L moves by at most L times that."""
     pi, rows, strengths, marked, pairs = state(kind, communities, slots, isolated)
     out = np.full(len(pairs), 0.5)
-    Predictor(marked).add(PosteriorSample.of(7, rows, strengths), pairs, out)
+    Predictor(marked).add_sample(PosteriorSample.of(7, rows, strengths), pairs, out)
     expected = expected_probabilities(pairs, pi, strengths, marked)
     # no weight of these rows is below the least, so that only rounding to 16 bits is between the two
     assert pi[pi > 0].min() > LEAST_WEIGHT
@@ -104,4 +104,4 @@ def test_no_pairs_are_no_work(kind, state):
     _, rows, strengths, marked, _ = state(kind)
     none = np.empty((0, 2), dtype=np.int64)
     average(Predictor(marked), none, rows, strengths, 0.0, 1.0, np.empty(0))
-    Predictor(marked).add(PosteriorSample.of(0, rows, strengths), none, np.empty(0))
+    Predictor(marked).add_sample(PosteriorSample.of(0, rows, strengths), none, np.empty(0))

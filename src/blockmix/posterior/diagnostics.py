@@ -170,7 +170,7 @@ def _log_loss(post: Posterior, samples: Samples) -> NDArray[np.float64]:
     found = np.empty((len(samples), len(samples[0])))
     for place in np.ndindex(found.shape):
         probability = np.zeros(len(pairs))
-        post.predictor.add(samples[place[0]][place[1]], pairs, probability)
+        post.predictor.add_sample(samples[place[0]][place[1]], pairs, probability)
         right = np.where(links, probability, 1.0 - probability)
         found[place] = -np.log(np.maximum(right, 1e-300)).mean()
     return found

@@ -165,7 +165,7 @@ class Posterior:
             raise InputError("this run kept no samples: it was stopped during warm-up; fit for longer")
         total = np.zeros(len(pairs))
         for sample in samples:
-            self.predictor.add(sample, pairs, total)
+            self.predictor.add_sample(sample, pairs, total)
         return total / len(samples)
 
     @cached_property

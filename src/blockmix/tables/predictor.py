@@ -181,7 +181,7 @@ class Predictor:
         self.isolated = isolated
         self.nodes = np.flatnonzero(isolated)
 
-    def average(
+    def predict(
         self, workers: Workers, pairs: NDArray[np.int64], rows: Rows, strengths: NDArray[np.float64], keep: float,
         share: float, out: NDArray[np.float64],
     ) -> None:  # fmt: skip
@@ -191,15 +191,15 @@ class Predictor:
         """
         pooled = self._pooled(pairs, pool_rows, rows, strengths)
 
-        def average(_: int, begin: int, end: int) -> None:
+        def predict(_: int, begin: int, end: int) -> None:
             slopes = np.zeros(len(pooled.slopes))
             average_row_probabilities(
                 pairs[begin:end], rows, strengths, pooled, keep, share, slopes, out[begin:end]
             )
 
-        workers.share(len(pairs), average)
+        workers.share(len(pairs), predict)
 
-    def add(self, sample: PosteriorSample, pairs: NDArray[np.int64], out: NDArray[np.float64]) -> None:
+    def add_sample(self, sample: PosteriorSample, pairs: NDArray[np.int64], out: NDArray[np.float64]) -> None:
         """Add the link probability of every pair under a posterior sample to `out`."""
         packed = sample.packed()
         pooled = self._pooled(pairs, pool_packed, packed, sample.strengths)

@@ -178,7 +178,7 @@ class Cgs:
         self, state: CgsState, pairs: NDArray[np.int64], keep: float, share: float, out: NDArray[np.float64]
     ) -> None:
         """Compute out = keep * out + share * (M1) of every pair."""
-        self.predictor.average(self.workers, pairs, state.rows, state.strengths, keep, share, out)
+        self.predictor.predict(self.workers, pairs, state.rows, state.strengths, keep, share, out)
 
     def arrays(self, state: CgsState) -> dict[str, NDArray[Any]]:
         """Everything the state is, for a checkpoint; counts follow from the indicators."""

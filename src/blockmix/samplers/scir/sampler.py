@@ -203,7 +203,7 @@ class Scir:
         self, state: ScirState, pairs: NDArray[np.int64], keep: float, share: float, out: NDArray[np.float64]
     ) -> None:
         """Compute out = keep * out + share * (M1) of every pair."""
-        self.predictor.average(self.workers, pairs, state.rows, state.strengths.value, keep, share, out)
+        self.predictor.predict(self.workers, pairs, state.rows, state.strengths.value, keep, share, out)
 
     def arrays(self, state: ScirState) -> dict[str, NDArray[Any]]:
         """Everything the state is, for a checkpoint. Between sweeps nothing is left in the workers' sums.

@@ -217,7 +217,7 @@ class Sgmc:
     ) -> None:
         """Compute out = keep * out + share * (M1) of every pair, or (M9) in the general model."""
         rows, strengths = self.memberships(state), self.strengths(state)
-        self.predictor.average(self.workers, pairs, rows, strengths, keep, share, out)
+        self.predictor.predict(self.workers, pairs, rows, strengths, keep, share, out)
 
     def arrays(self, state: SgmcState) -> dict[str, NDArray[Any]]:
         """Everything the state is, for a checkpoint."""

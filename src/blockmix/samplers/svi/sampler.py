@@ -264,7 +264,7 @@ class Svi:
     ) -> None:
         """(V9) Compute out = keep * out + share * E_q[p] of every pair, which is (M1) at the means of the factors."""
         rows, strengths = self.memberships(state), self.strengths(state)
-        self.predictor.average(self.workers, pairs, rows, strengths, keep, share, out)
+        self.predictor.predict(self.workers, pairs, rows, strengths, keep, share, out)
 
     def arrays(self, state: SviState) -> dict[str, NDArray[Any]]:
         """Everything the state is, for a checkpoint; the geometric weights follow from gamma."""
