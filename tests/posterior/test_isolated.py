@@ -1,4 +1,4 @@
-"""Nodes without links have one posterior: predictions average over all of them, while a run goes on and after it."""
+"""Isolated nodes have one posterior: predictions average over all of them, during a run and after it."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ def post():
     return bm.fit(graph, 4, seed=1, sweeps=80, chains=2, held_out=0.1)
 
 
-def test_nodes_whose_links_were_all_held_out_are_unlinked(post):
+def test_nodes_whose_links_were_all_held_out_are_isolated_in_training(post):
     degrees = post.graph.degrees.copy()
     for a, b in post.held_out.pairs[post.held_out.links]:
         degrees[a] -= 1
@@ -23,7 +23,7 @@ def test_nodes_whose_links_were_all_held_out_are_unlinked(post):
     assert post.unlinked[150:].all()
 
 
-def test_unlinked_nodes_are_all_predicted_alike(post):
+def test_isolated_nodes_are_all_predicted_alike(post):
     alone = np.flatnonzero(post.unlinked)
     partner = int(np.flatnonzero(~post.unlinked)[0])
     found = post.node_link_probability(np.array([(a, partner) for a in alone]))
@@ -38,7 +38,7 @@ def test_the_samples_kept_predict_what_the_run_predicted(post):
     np.testing.assert_allclose(kept, post.held_out.probability, rtol=2e-2, atol=2e-4)
 
 
-def test_the_mean_over_unlinked_nodes_is_the_mean_of_their_predictions(post):
+def test_the_mean_over_isolated_nodes_is_the_mean_of_their_predictions(post):
     """Averaging changes no expectation: in each sample it is the mean over nodes, exactly."""
     partner = int(np.flatnonzero(~post.unlinked)[0])
     alone = np.flatnonzero(post.unlinked)
