@@ -32,6 +32,7 @@ from blockmix.samplers.sgmc_m.iterations import FULL_BUFFER, FULL_TABLE, LARGE_B
 from blockmix.samplers.sgmc_m.nodes import SplitSettings, Strength, new_split_scratch, update_split_range
 from blockmix.samplers.sgmc_m.options import SgmcMOptions
 from blockmix.samplers.sgmc_m.pairs import add_split_probabilities, fill_excess, update_split_strengths
+from blockmix.samplers.sgmc_m.pooled import with_pooled_row
 from blockmix.samplers.sgmc_m.split import Pool
 from blockmix.samplers.sgmc_m.table import (
     SplitRows,
@@ -47,7 +48,6 @@ from blockmix.samplers.sgmc_m.table import (
     packed_entries,
     store_rows,
     table_of,
-    with_pooled_row,
     with_room,
 )
 from blockmix.samplers.starts.memberships import HOME_SHARE, random_parts, start_strengths
