@@ -74,7 +74,7 @@ def average_row_probabilities(
     pairs: np.ndarray, rows: Rows, strengths: np.ndarray, pooled: Pooled, keep: float, share: float,
     slopes: np.ndarray, out: np.ndarray,
 ) -> None:  # fmt: skip
-    """(M1), (M9) Compute out = keep * out + share * probability for every pair; `slopes` is zero, and again after."""
+    """(M1), (M9) Set out = keep * out + share * probability for every pair; `slopes` is zero, and again after."""
     base = base_probability(strengths)
     for i in range(len(pairs)):
         a, b = pairs[i, 0], pairs[i, 1]
@@ -185,7 +185,7 @@ class Predictor:
         self, workers: Workers, pairs: NDArray[np.int64], rows: Rows, strengths: NDArray[np.float64], keep: float,
         share: float, out: NDArray[np.float64],
     ) -> None:  # fmt: skip
-        """Compute out = keep * out + share * (link probability of every pair under the state of a chain).
+        """Set out = keep * out + share * (link probability of every pair under the state of a chain).
 
         `strengths` ends with the background; in the general model it is the K x K matrix.
         """

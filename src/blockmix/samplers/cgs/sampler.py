@@ -177,7 +177,7 @@ class Cgs:
     def predict(
         self, state: CgsState, pairs: NDArray[np.int64], keep: float, share: float, out: NDArray[np.float64]
     ) -> None:
-        """Compute out = keep * out + share * (M1) of every pair."""
+        """Set out = keep * out + share * (M1) of every pair."""
         self.predictor.predict(self.workers, pairs, state.rows, state.strengths, keep, share, out)
 
     def arrays(self, state: CgsState) -> dict[str, NDArray[Any]]:

@@ -193,7 +193,7 @@ class Lmc:
     def predict(
         self, state: LmcState, pairs: NDArray[np.int64], keep: float, share: float, out: NDArray[np.float64]
     ) -> None:
-        """Compute out = keep * out + share * (M1) of every pair."""
+        """Set out = keep * out + share * (M1) of every pair."""
         self.predictor.predict(self.workers, pairs, state.rows, state.strengths.value, keep, share, out)
 
     def arrays(self, state: LmcState) -> dict[str, NDArray[Any]]:

@@ -215,7 +215,7 @@ class Sgmc:
     def predict(
         self, state: SgmcState, pairs: NDArray[np.int64], keep: float, share: float, out: NDArray[np.float64]
     ) -> None:
-        """Compute out = keep * out + share * (M1) of every pair, or (M9) in the general model."""
+        """Set out = keep * out + share * (M1) of every pair, or (M9) in the general model."""
         rows, strengths = self.memberships(state), self.strengths(state)
         self.predictor.predict(self.workers, pairs, rows, strengths, keep, share, out)
 

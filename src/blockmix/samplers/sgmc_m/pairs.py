@@ -43,7 +43,7 @@ def add_split_probabilities(
     pairs: np.ndarray, keep: float, share: float, table: SplitRows, strength: Strength, scratch: SplitScratch,
     out: np.ndarray,
 ) -> None:  # fmt: skip
-    """Compute out = keep * out + share * (M1) for every pair, the bulk's part included."""
+    """Set out = keep * out + share * (M1) for every pair, the bulk's part included."""
     loaded, count, p, mean = np.int64(-1), 0, 0.0, 0.0
     for i in range(len(pairs)):
         a = pairs[i, 0]

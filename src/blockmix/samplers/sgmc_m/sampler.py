@@ -252,7 +252,7 @@ class SgmcM:
     def predict(
         self, state: SgmcMState, pairs: NDArray[np.int64], keep: float, share: float, out: NDArray[np.float64]
     ) -> None:
-        """Compute out = keep * out + share * (M1) of every pair, with everything that is in the bulk (A4).
+        """Set out = keep * out + share * (M1) of every pair, with everything that is in the bulk (A4).
 
         Isolated nodes have the pooled row that they have in `tables.predictor`, here as a row of the table.
         """

@@ -262,7 +262,7 @@ class Svi:
     def predict(
         self, state: SviState, pairs: NDArray[np.int64], keep: float, share: float, out: NDArray[np.float64]
     ) -> None:
-        """(V9) Compute out = keep * out + share * E_q[p] of every pair, which is (M1) at the means of the factors."""
+        """(V9) Set out = keep * out + share * E_q[p] of every pair, which is (M1) at the means of the factors."""
         rows, strengths = self.memberships(state), self.strengths(state)
         self.predictor.predict(self.workers, pairs, rows, strengths, keep, share, out)
 
