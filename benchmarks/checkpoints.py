@@ -42,7 +42,7 @@ def main() -> None:
         measure("warm-up", chain, Path(folder))
         for sample in range(SAMPLES):
             summary.add(sample, sampler.memberships(state), sampler.strengths(state), workers)
-        measure(f"{len(summary.draws.draws)} draws", chain, Path(folder))
+        measure(f"{len(summary.kept.samples)} draws", chain, Path(folder))
 
 
 def measure(what: str, chain: Chain, folder: Path) -> None:

@@ -37,7 +37,6 @@ from blockmix.samplers.scir.options import ScirOptions
 from blockmix.samplers.scir.sampler import Scir, ScirState
 from blockmix.samplers.starts.choose import choose_communities
 from blockmix.tables.layout import Rows, Strengths, empty_rows
-from blockmix.tables.predict import add_pair_probabilities
 
 HELD_OUT = 0.05
 # A node is in a community where its mean membership is at least this, and a community has at least three nodes.
@@ -186,8 +185,7 @@ def run_chain(
         p, mean = np.zeros(data.n_pairs), sp.csr_array((sampler.nodes, k))
         for _ in range(sweeps):
             sampler.step(state, key, False)
-            value = state.strengths.value
-            add_pair_probabilities(0, len(p), data.pairs, state.rows, value, 1.0, 1.0 / sweeps, p)
+            sampler.predict(state, data.pairs, 1.0, 1.0 / sweeps, p)
             mean = mean + memberships(state.rows, k) / sweeps
     return score(p, data.links, data.density).perplexity, mean
 

@@ -163,11 +163,11 @@ def at_communities(generated: bool, communities: int, sweeps: int) -> dict[str, 
 
 def full_draws(summary: Any, nodes: int) -> int:
     """Bytes of the draws once the store is full: its limit, or all it may hold of draws of this size."""
-    from blockmix.tables.samples import BYTES_A_NODE, BYTES_IN_ALL, FEWEST_DRAWS, MOST_DRAWS
+    from blockmix.tables.samples import BYTES_A_NODE, BYTES_IN_ALL, FEWEST_SAMPLES, MOST_SAMPLES
 
-    one = max(draw.nbytes for draw in summary.draws.draws)
+    one = max(draw.nbytes for draw in summary.kept.samples)
     room = max(BYTES_IN_ALL, BYTES_A_NODE * nodes)
-    return int(one * max(FEWEST_DRAWS, min(MOST_DRAWS, room // one)))
+    return int(one * max(FEWEST_SAMPLES, min(MOST_SAMPLES, room // one)))
 
 
 def first_sweep(cache: str | None) -> list[float]:

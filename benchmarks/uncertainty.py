@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 import blockmix as bm
 from blockmix.posterior.merge import match_labels
 from blockmix.posterior.posterior import Posterior
-from blockmix.posterior.tables import beta_interval
+from blockmix.posterior.views import beta_interval
 from blockmix.tables.packed import WEIGHT_SCALE
 
 LEVELS = (0.5, 0.8, 0.9, 0.95)

@@ -63,7 +63,7 @@ def posterior_of(chain_of):
             background_mean=float(chains[0].strength_mean[-1]),
             background_sd=float(chains[0].strength_sd[-1]),
             numbers=merged.numbers,
-            draws=tuple(tuple(chain.draws.draws) for chain in chains),
+            draws=tuple(tuple(chain.kept.samples) for chain in chains),
             trace={"sweep": np.arange(3), "perplexity": np.array([3.0, np.nan, 2.0])},
             held_out=held_out,
             provenance={"graph_fingerprint": graph.fingerprint, "seed": 1},

@@ -60,7 +60,7 @@ def test_a_member_that_is_linked_to_no_other_goes_with_its_neighbours(posterior_
     assert sets(post.covers(0.5, complete=True)) == [[0, 1, 2, 3]]
 
 
-def test_a_second_membership_stands_for_two_links(two_triangles):
+def test_a_second_membership_needs_two_links(two_triangles):
     """cem makes a fifth of her three links elsewhere: listed as a member, but not in a complete cover."""
     assert "cem" in set(two_triangles.communities(0.15)[0]) & set(two_triangles.communities(0.15)[1])
     complete = two_triangles.communities(0.15, complete=True)

@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 
 from blockmix import Graph, InputError, fit, planted
-from blockmix.posterior.diagnostics import DiagnosticsTable, shares_of
+from blockmix.posterior.diagnostics import DiagnosticsTable
 
 pytest.importorskip("arviz_stats")
 
 
 @pytest.fixture(scope="module")
 def post():
-    """Two cliques of which two chains, started apart, think the same."""
+    """Two cliques on which two chains with different starts agree."""
     cliques = Graph.from_edges([(a + c, b + c) for c in (0, 12) for a in range(12) for b in range(a)])
     return fit(cliques, 2, seed=1, chains=2, sweeps=400, threads=1, held_out=0.1)
 
@@ -38,7 +38,7 @@ def test_scalars_strengths_and_memberships_are_followed(post):
     assert set(found.columns()) >= {"quantity", "mean", "sd", "mcse", "rhat", "ess_bulk", "ess_tail"}
 
 
-def test_the_statistics_are_those_of_the_draws_matched_between_chains(post):
+def test_the_statistics_are_those_of_the_samples_matched_between_chains(post):
     """The strength of community 0 has the mean of the table of strengths, in either chain."""
     found = post.diagnostics()
     row = found.quantity.index("strength of 0")
@@ -65,27 +65,20 @@ def test_chains_that_are_numbered_differently_still_agree(post):
     assert "do not agree" in wrong.verdict
 
 
-def test_chains_that_stand_still_at_different_places_disagree_without_bound(post):
+def test_chains_that_do_not_move_from_different_values_disagree_without_bound(post):
     still = [tuple(dataclasses.replace(chain[0], sweep=draw.sweep) for draw in chain) for chain in post.draws]
     found = dataclasses.replace(post, draws=tuple(still)).diagnostics()
     assert np.isinf(found.rhat[found.quantity.index("background")])
     assert "without bound" in found.verdict
 
 
-def test_draws_at_sweeps_that_not_all_chains_have_are_left_out(post):
+def test_samples_at_sweeps_that_not_all_chains_have_are_left_out(post):
     fewer = dataclasses.replace(post, draws=(post.draws[0], post.draws[1][::2]))
     assert fewer.diagnostics().draws == len(post.draws[1][::2])
 
 
-def test_a_share_is_read_from_the_right_row(post):
-    draw = post.draws[0][-1]
-    nodes = np.array([0, 5, 23])
-    total = sum(shares_of(draw, nodes, np.full(3, k), post.numbers[0]) for k in range(2))
-    np.testing.assert_allclose(total, 1.0)
-
-
 @pytest.mark.parametrize(
-    ("made", "said", "converged"),
+    ("made", "expected", "converged"),
     [
         (
             table([1.0] * 30, [500] * 30),
@@ -105,12 +98,12 @@ def test_a_share_is_read_from_the_right_row(post):
         (table([np.nan, 1.0], [np.nan, 500]), "The 4 chains agree", True),
     ],
 )
-def test_the_verdict_is_in_plain_words(made, said, converged):
-    assert said in made.verdict
+def test_the_verdict_is_in_plain_words(made, expected, converged):
+    assert expected in made.verdict
     assert made.converged is converged
 
 
-def test_a_run_without_samples_is_told_so():
+def test_a_run_without_samples_has_a_verdict_that_it_was_too_short():
     early = fit(planted(60, 3, degree=8, seed=4).graph, 3, sweeps=3, chains=2, threads=1, held_out=0)
     assert "Too few draws" in early.diagnostics().verdict
 
@@ -119,3 +112,19 @@ def test_without_the_library_the_remedy_is_named(post, monkeypatch):
     monkeypatch.setitem(sys.modules, "arviz_stats.base", None)
     with pytest.raises(InputError, match=r'pip install "blockmix\[arviz\]"'):
         post.diagnostics()
+
+
+def test_the_held_out_log_loss_is_that_of_the_link_probabilities():
+    """Sample by sample, and with pairs of isolated nodes among the held-out ones."""
+    made = planted(60, 3, degree=8, seed=4).graph
+    graph = Graph.from_edges(made.edges(), nodes=range(90))
+    post = fit(graph, 3, sweeps=30, chains=1, threads=1, seed=2, held_out=0.2, held_out_kind="proportional")
+    pairs, links = post.held_out.pairs, post.held_out.links
+    assert (post.unlinked[pairs].sum(axis=1) == 2).any()
+    losses = []
+    for sample in post.draws[0]:
+        one = dataclasses.replace(post, draws=((sample,),)).node_link_probability(pairs)
+        losses.append(-np.log(np.where(links, one, 1.0 - one)).mean())
+    found = post.diagnostics()
+    row = found.quantity.index("held-out log loss")
+    assert found.mean[row] == pytest.approx(np.mean(losses), rel=1e-12)

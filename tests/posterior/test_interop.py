@@ -11,7 +11,6 @@ from typer.testing import CliRunner
 import blockmix as bm
 from blockmix.cli.app import app
 from blockmix.errors import InputError
-from blockmix.posterior.export.arviz import node_memberships
 
 STRANGE = ["<b>&", 'qu"ote', "tab\tend", "nul\x00", "\ud7ff", "snow\N{SNOWMAN}"]
 
@@ -94,7 +93,7 @@ def test_arviz_gets_strengths_background_and_chosen_nodes(post):
 
 
 def test_memberships_of_a_draw_add_up_to_one(post):
-    found = node_memberships(post.draws[1][0], np.array([0, 5]), post.numbers[1])
+    found = post.draws[1][0].memberships(np.array([0, 5]), post.numbers[1])
     assert found.shape == (2, 3)
     np.testing.assert_allclose(found.sum(axis=1), 1.0)
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from blockmix.posterior.tables import beta_interval
+from blockmix.posterior.views import beta_interval
 
 
 @pytest.mark.parametrize(("a", "b"), [(0.3, 4.0), (1.0, 1.0), (2.0, 5.0), (50.0, 3.0), (4000.0, 9000.0)])

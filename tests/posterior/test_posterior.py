@@ -1,4 +1,4 @@
-"""What a posterior says: memberships, communities, strengths, predictions, in the user's own labels."""
+"""What a posterior contains: memberships, communities, strengths, predictions, in the user's own labels."""
 
 import math
 
@@ -7,7 +7,7 @@ import pytest
 
 from blockmix import Graph, InputError
 
-# Weights of a kept draw have 16 bits.
+# Weights of a posterior sample have 16 bits.
 PACKED = 1e-4
 # A membership's mean and sd are accumulated in float32.
 SINGLE_PRECISION = 1e-3
@@ -108,8 +108,8 @@ def test_strengths_have_means_and_intervals_and_draws(two_triangles):
     np.testing.assert_allclose(draws[:, 2], [0.2, 0.5, 0.8], rtol=1e-6)
 
 
-def test_a_link_probability_is_the_average_over_draws(two_triangles):
-    """cem and dot: background + sum of (strength - background) x shared membership, averaged over 3 draws."""
+def test_a_link_probability_is_the_average_over_samples(two_triangles):
+    """cem and dot: background + sum of (strength - background) x shared membership, averaged over 3 samples."""
     expected = []
     for cem, strength, delta in [(0.8, 0.8, 0.02), (0.7, 0.7, 0.04), (0.9, 0.9, 0.03)]:
         expected.append(delta + (strength - delta) * cem * 0.3 + (0.6 - delta) * (1 - cem) * 0.7)
@@ -169,13 +169,13 @@ def test_without_held_out_pairs_there_is_no_score_and_calibration_says_how_to_ge
     assert "perplexity" not in repr(post)
 
 
-def test_a_posterior_says_what_it_is(two_triangles):
+def test_a_posterior_prints_its_size_and_scores(two_triangles):
     assert repr(two_triangles).startswith(
         "<Posterior of 6 nodes, 7 links: 2 communities; held-out perplexity"
     )
 
 
-def test_a_posterior_without_draws_says_why_it_cannot_predict(posterior_of):
+def test_a_posterior_without_samples_says_why_it_cannot_predict(posterior_of):
     import dataclasses
 
     post = dataclasses.replace(posterior_of([np.ones((1, 6, 1))]), draws=((),))

@@ -68,7 +68,7 @@ def test_several_chains_and_no_held_out_pairs_come_back(posterior_of, tmp_path):
     assert [len(values) for values in found.strength_draws] == [4, 7]
 
 
-def test_a_chain_without_draws_comes_back(posterior_of, tmp_path):
+def test_a_chain_without_samples_comes_back(posterior_of, tmp_path):
     post = dataclasses.replace(posterior_of([np.ones((2, 6, 1))]), draws=((),))
     post.save(tmp_path)
     assert load(tmp_path).draws == ((),)
@@ -90,7 +90,7 @@ def test_settings_given_as_numpy_numbers_can_be_saved(two_triangles, tmp_path):
     assert load(tmp_path).provenance["communities"] == 3
 
 
-def test_a_result_cannot_be_saved_where_a_file_stands(two_triangles, tmp_path):
+def test_a_result_cannot_be_saved_where_a_file_is(two_triangles, tmp_path):
     (tmp_path / "run").write_text("mine")
     with pytest.raises(InputError, match="run: the result cannot be saved"):
         two_triangles.save(tmp_path / "run")
@@ -184,7 +184,7 @@ def test_an_array_of_another_size_is_refused(folder, name):
         load(folder)
 
 
-def test_draws_that_do_not_add_up_are_never_read_out_of_bounds(folder):
+def test_samples_that_do_not_add_up_are_never_read_out_of_bounds(folder):
     path = folder / "posterior" / "draws0_counts.npy"
     np.save(path, np.load(path) + np.uint8(40))
     with pytest.raises(InputError, match="damaged"):

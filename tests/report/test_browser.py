@@ -150,7 +150,7 @@ def test_a_membership_is_shown_with_its_interval(browse, report, small):
 
 
 def _interval(post, label):
-    from blockmix.posterior.tables import beta_interval
+    from blockmix.posterior.views import beta_interval
 
     first = post.offsets[post.graph.labels.index(label)]
     return beta_interval(post.mean[first : first + 1], post.sd[first : first + 1], 0.9)

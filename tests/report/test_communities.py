@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from blockmix.posterior.tables import beta_interval
+from blockmix.posterior.views import beta_interval
 from blockmix.report.communities import Findings, fast_interval
 
 

@@ -15,7 +15,6 @@ from blockmix.model import Model
 from blockmix.numerics.workers import Workers
 from blockmix.samplers.scir.options import ScirOptions
 from blockmix.samplers.scir.sampler import Scir
-from blockmix.tables.predict import add_pair_probabilities
 
 COMMUNITIES, ALPHA, CHAINS = 4, 0.25, 6
 # What a step of the diffusion may add to Monte Carlo error, in a strength, a probability or a log loss.
@@ -47,9 +46,7 @@ def summary(data, options, sweeps, seed):
             sampler.step(state, (seed, 1), sweep < 150)
             if sweep >= 500:
                 strengths += np.sort(state.strengths.value[:-1])
-                add_pair_probabilities(
-                    0, data.n_pairs, data.pairs, state.rows, state.strengths.value, 1.0, 1.0, probability
-                )
+                sampler.predict(state, data.pairs, 1.0, 1.0, probability)
     strengths, probability = strengths / (sweeps - 500), probability / (sweeps - 500)
     loss = log_loss(probability, data.links, data.density)
     return np.array([*strengths, probability[data.links].mean(), probability[~data.links].mean(), loss])

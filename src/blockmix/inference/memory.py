@@ -7,7 +7,7 @@ from pathlib import Path
 
 from blockmix.errors import InputError
 from blockmix.inference.task import Task
-from blockmix.tables.samples import FEWEST_DRAWS
+from blockmix.tables.samples import FEWEST_SAMPLES
 from blockmix.tables.summary import SPARE_ENTRIES
 
 # A slot of a row, and an entry of the running table (community, mean, deviation).
@@ -32,7 +32,7 @@ def least_bytes(task: Task, nodes: int) -> int:
     strengths = _BLOCK_BYTES * k * k if task.model.kind == "mmsb" else _COMMUNITY_BYTES * k
     # A packed draw keeps at least one community a node.
     draw = 4 * nodes + 4 * (k * k if task.model.kind == "mmsb" else k)
-    return task.chains * (nodes * node + strengths + FEWEST_DRAWS * draw)
+    return task.chains * (nodes * node + strengths + FEWEST_SAMPLES * draw)
 
 
 def available_bytes() -> int | None:

@@ -77,7 +77,7 @@ def build_posterior(
         sizes=merged.sizes,
         **_strengths(mean, sd),
         numbers=merged.numbers,
-        draws=tuple(tuple(s.draws.draws) for s in summaries),
+        draws=tuple(tuple(s.kept.samples) for s in summaries),
         trace=at.trace(),
         held_out=held_out,
         provenance=provenance,

@@ -1,4 +1,4 @@
-"""What is believed: hyperparameters, and the reference form of every equation."""
+"""The model: hyperparameters, the probability of a link, and the reference form of its equations."""
 
 from blockmix.model.hyper import Model
 

@@ -1,4 +1,4 @@
-"""What is believed before the network is seen."""
+"""The model and its hyperparameters: the prior before the network is observed."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from blockmix.errors import InputError
 
-# K alpha where the user does not say. Chosen by held-out scores on several networks (docs/lab-notes.md): 1
-# leaves too much of every node to chance, 0.1 too little room to move.
+# K alpha where the user gives no alpha. Chosen by held-out scores on several networks (docs/lab-notes.md): with 1
+# memberships are too spread out, with 0.1 chains move too slowly.
 DEFAULT_CONCENTRATION = 0.3
-# The same of a node without links. There is nothing to say which few communities it is in, and 0.3 would have it all
-# in one that holds hardly anybody, because non-links speak against every other.
+# K alpha of an isolated node. No link shows which communities it is in, and 0.3 would put all of it into one that is
+# nearly empty, because its non-links make every other unlikely.
 UNLINKED_CONCENTRATION = 3.0
 KINDS = ("assortative", "mmsb")
 
@@ -24,10 +24,10 @@ KINDS = ("assortative", "mmsb")
 class Model:
     """The mixed-membership model with K communities, section 1 of docs/method.md.
 
-    `alpha` is the Dirichlet concentration of the memberships (unless given, 0.3/K, and 3/K for nodes without
-    links), `eta` the Beta prior of a strength (link, non-link), `background` the probability of a link between
+    `alpha` is the Dirichlet concentration of the memberships (unless given, 0.3/K, and 3/K for isolated nodes),
+    `eta` the Beta prior of a strength (link, non-link), `background` the probability of a link between
     nodes that do not meet in a community: a number fixes it, None learns it. `kind` "assortative" has one strength
-    a community, "mmsb" one for every pair of communities, and no background.
+    for each community, "mmsb" one for every pair of communities, and no background.
 
     >>> Model(communities=50).concentration
     0.006
@@ -71,13 +71,13 @@ class Model:
 
     @property
     def unlinked_concentration(self) -> float:
-        """The alpha of nodes without links: the one given for all nodes, or a larger one."""
+        """The alpha of isolated nodes: the one given for all nodes, or a larger one."""
         return UNLINKED_CONCENTRATION / self.communities if self.alpha is None else float(self.alpha)
 
     def concentrations(self, degrees: NDArray[np.integer]) -> NDArray[np.float64]:
-        """The alpha of each node, given its number of links."""
+        """Return the alpha of each node, given its number of links."""
         return np.where(degrees > 0, self.concentration, self.unlinked_concentration)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for a manifest."""
+        """Return plain values for a manifest."""
         return asdict(self) | {"alpha": self.concentration, "alpha_unlinked": self.unlinked_concentration}

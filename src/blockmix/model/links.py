@@ -1,14 +1,19 @@
-"""The link model, once: the probability of a link in scalar functions, equations (M1) to (M3) of docs/method.md.
+"""The link models, once: the probability of a link in scalar functions, (M1) and (M9) of docs/method.md.
 
 Kernels build their loops from these. What differs between them is where memberships are stored (rows of slots, dense
 rows, packed samples), not what a link is. `reference` has the same equations in NumPy, on whole vectors, and
-tests compare the two. A second link model gets functions of its own beside these.
+tests compare the two. A further link model gets functions of its own beside these.
 
 In loops over communities the sum of `shared_term` over k is S_ab, and the probability of a link is
-`link_probability(background, S_ab)`.
+`link_probability(background, S_ab)`. Where one end of a pair is read once and the other community by community, both
+models are base + u . pi_b, with the slopes u of node a: base = delta and u_k = d_k pi_ak in the assortative model,
+base = 0 and u = B pi_a in the general one. `strengths` is then the vector of strengths with the background last, or
+the K x K matrix B; its number of dimensions is known when a kernel is compiled, so that the choice costs nothing.
 """
 
 from __future__ import annotations
+
+import numpy as np
 
 from blockmix.numerics.compile import inlined_kernel
 
@@ -26,12 +31,30 @@ def shared_term(d: float, pi_a: float, pi_b: float) -> float:
 
 
 @inlined_kernel
-def link_probability(background: float, shared: float) -> float:
-    """(M1) Compute the probability of a link, delta + sum_k d_k pi_ak pi_bk, from that sum."""
-    return background + shared
+def link_probability(base: float, shared: float) -> float:
+    """(M1), (M9) Compute the probability of a link from base (delta, or 0) and the sum over communities."""
+    return base + shared
 
 
 @inlined_kernel
 def outcome_probability(y: int, link: float) -> float:
     """(M1) Compute Z_ab = p(y_ab), from the probability of a link: p if y is 1, 1 - p if it is 0."""
     return link if y else 1.0 - link
+
+
+@inlined_kernel
+def base_probability(strengths: np.ndarray) -> float:
+    """(M1), (M9) Return the probability of a link between nodes that share nothing: delta, or 0."""
+    if strengths.ndim == 2:
+        return 0.0
+    return np.float64(strengths[-1])
+
+
+@inlined_kernel
+def add_slopes(k: int, pi_a: float, strengths: np.ndarray, slopes: np.ndarray) -> None:
+    """(M1), (M9) Add what membership pi_ak contributes to the slopes u of node a."""
+    if strengths.ndim == 2:
+        for other in range(len(slopes)):
+            slopes[other] += pi_a * np.float64(strengths[k, other])
+    else:
+        slopes[k] += excess(np.float64(strengths[k]), np.float64(strengths[-1])) * pi_a

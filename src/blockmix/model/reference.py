@@ -1,4 +1,4 @@
-"""The likelihood of the assortative model, equations (M1) to (M3), and of the general one.
+"""The plain form of the likelihood: (M1) to (M3) and (M8) of the assortative model, (M9) to (M11) of the general one.
 
 Arguments everywhere: `pi_a`, `pi_b` are memberships, arrays of length K that sum to one; `beta` the K
 strengths; `delta` the background probability; `y` is 1 for a link and 0 for a non-link. A network is a dense 0/1
@@ -29,23 +29,23 @@ class Globals:
 
 
 def links_of(a: int, adjacency: Matrix, observed: Mask) -> NDArray[np.int64]:
-    """Observed neighbours of node a."""
+    """Return the observed neighbours of node a."""
     return np.flatnonzero((adjacency[a] == 1) & observed[a])
 
 
 def non_links_of(a: int, adjacency: Matrix, observed: Mask) -> NDArray[np.int64]:
-    """Observed non-neighbours of node a."""
+    """Return the observed non-neighbours of node a."""
     return np.flatnonzero((adjacency[a] == 0) & observed[a])
 
 
 def powered(probability: Vector | float, y: int) -> Vector:
-    """Write p^(y) of the text: p for a link, 1 - p for a non-link."""
+    """Compute p^(y): p for a link, 1 - p for a non-link."""
     p = np.asarray(probability, dtype=np.float64)
     return p if y else 1.0 - p
 
 
 def pair_likelihood(y: int, pi_a: Vector, pi_b: Vector, beta: Vector, delta: float) -> float:
-    """(M1) Z_ab = delta^(y) + sum_k (beta_k^(y) - delta^(y)) pi_ak pi_bk.
+    """(M1) Compute Z_ab = delta^(y) + sum_k (beta_k^(y) - delta^(y)) pi_ak pi_bk.
 
     >>> float(pair_likelihood(1, np.array([1.0, 0.0]), np.array([1.0, 0.0]), np.array([0.9, 0.4]), 0.05))
     0.9
@@ -55,14 +55,14 @@ def pair_likelihood(y: int, pi_a: Vector, pi_b: Vector, beta: Vector, delta: flo
 
 
 def indicator_posterior(y: int, pi_a: Vector, pi_b: Vector, beta: Vector, delta: float) -> Vector:
-    """(M2) r_ab(k) = p(z_ab = k | y_ab), the community in which a meets b."""
+    """(M2) Compute r_ab(k) = p(z_ab = k | y_ab), the community in which a meets b."""
     background = powered(delta, y)
     weight = pi_a * (powered(beta, y) * pi_b + background * (1.0 - pi_b))
     return weight / pair_likelihood(y, pi_a, pi_b, beta, delta)
 
 
 def shared_posterior(y: int, pi_a: Vector, pi_b: Vector, beta: Vector, delta: float) -> Vector:
-    """(M3) w_ab(k) = p(z_ab = z_ba = k | y_ab), both ends in community k."""
+    """(M3) Compute w_ab(k) = p(z_ab = z_ba = k | y_ab), both ends in community k."""
     return powered(beta, y) * pi_a * pi_b / pair_likelihood(y, pi_a, pi_b, beta, delta)
 
 
@@ -75,7 +75,7 @@ def log_joint(
     alpha: float,
     eta: tuple[float, float],
 ) -> float:
-    """(M8) log p(y, pi, beta), a sum of logs over the observed pairs and the priors."""
+    """(M8) Compute log p(y, pi, beta), a sum of logs over the observed pairs and the priors."""
     n, k = len(pi), len(beta)
     total = float(np.sum(xlogy(alpha - 1.0, pi)) + n * (gammaln(k * alpha) - k * gammaln(alpha)))
     total += float(np.sum(xlogy(eta[0] - 1.0, beta) + xlogy(eta[1] - 1.0, 1.0 - beta)))
@@ -88,17 +88,17 @@ def log_joint(
 
 
 def general_pair_likelihood(y: int, pi_a: Vector, pi_b: Vector, strengths: Matrix) -> float:
-    """(M9) Z_ab = pi_a' B^(y) pi_b for a full K x K matrix of strengths B."""
+    """(M9) Compute Z_ab = pi_a' B^(y) pi_b for a full K x K matrix of strengths B."""
     return float(pi_a @ powered(strengths, y) @ pi_b)
 
 
 def general_indicator_posterior(y: int, pi_a: Vector, pi_b: Vector, strengths: Matrix) -> Vector:
-    """(M10) r_ab(k) = pi_ak (B^(y) pi_b)_k / Z_ab."""
+    """(M10) Compute r_ab(k) = pi_ak (B^(y) pi_b)_k / Z_ab."""
     weight: Vector = pi_a * (powered(strengths, y) @ pi_b)
     return weight / general_pair_likelihood(y, pi_a, pi_b, strengths)
 
 
 def general_shared_posterior(y: int, pi_a: Vector, pi_b: Vector, strengths: Matrix) -> Matrix:
-    """(M11) w_ab(k, l) = pi_ak B_kl^(y) pi_bl / Z_ab."""
+    """(M11) Compute w_ab(k, l) = pi_ak B_kl^(y) pi_bl / Z_ab."""
     weight: Matrix = np.outer(pi_a, pi_b) * powered(strengths, y)
     return weight / general_pair_likelihood(y, pi_a, pi_b, strengths)

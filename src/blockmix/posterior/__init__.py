@@ -1,1 +1,1 @@
-"""What comes out: running summaries, memberships, covers, link prediction."""
+"""The result of a fit: memberships, covers, link probabilities, diagnostics, files."""

@@ -1,8 +1,8 @@
-"""From memberships to communities: who is a member, where the unsure go, and what hangs together.
+"""From memberships to communities: which nodes are members, where the other nodes go, and what is connected.
 
 Memberships are kept in compressed rows; a cover is a choice of their entries. `sure_members` chooses by the posterior
-alone. `complete_cover` gives every node that has a link a place, makes every community connected, and leaves out
-memberships that a single link could make: programs that take a list of communities expect all three.
+alone. `complete_cover` puts every node that has a link into a community, makes every community connected, and leaves
+out memberships that rest on a single link: programs that take a list of communities expect all three.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 
-from blockmix.posterior.tables import beta_above
+from blockmix.posterior.views import beta_above
 
 if TYPE_CHECKING:
     from blockmix.posterior.posterior import Posterior
 
-# A second membership stands for at least so many of a node's links: one link can always be chance.
+# A second membership needs at least so many of the node's links: one link can always be chance.
 FEWEST_LINKS = 2.0
 
 Nodes = NDArray[np.int64]
@@ -29,10 +29,10 @@ Numbers = NDArray[np.int64]
 def sure_members(
     post: Posterior, threshold: float, fewest_links: float = 0.0
 ) -> tuple[Nodes, Numbers, NDArray[np.float64]]:
-    """Node, community and mean of the entries that count as members, by rows.
+    """Return node, community and mean of the entries that count as members, by rows.
 
     The largest of a node counts if its mean reaches the threshold; any other if it is more likely than not above the
-    threshold and stands for so many of the node's links.
+    threshold and rests on at least `fewest_links` of the node's links.
     """
     nodes = np.repeat(np.arange(post.graph.n_nodes), np.diff(post.offsets))
     mean = post.mean.astype(np.float64)
@@ -45,22 +45,22 @@ def sure_members(
 
 
 def complete_cover(post: Posterior, threshold: float) -> tuple[Nodes, Numbers, NDArray[np.float64]]:
-    """The same with a place for every node that has a link, and communities that hang together.
+    """Return the same with every node that has a link in a community, and every community connected.
 
     A node that reaches the threshold nowhere, or is linked to no other member where it does, joins the community that
-    best explains its links to those who have a place, sum_b pi_bk beta_k, and so on outwards. Of a community in several
-    pieces the largest keeps the number; the others, and groups that touch no community, are numbered from K on, larger
-    ones first.
+    best explains its links to nodes already placed, sum_b pi_bk beta_k, and so on outwards. Of a community in several
+    pieces the largest keeps the number; the others, and groups not linked to any community, are numbered from K on,
+    larger ones first.
     """
     nodes, numbers, mean = sure_members(post, threshold, FEWEST_LINKS)
     pieces = _pieces(post, nodes, numbers)
     linked = np.bincount(pieces)[pieces] > 1
-    nodes, numbers, mean = _with_the_unsure(post, nodes[linked], numbers[linked], mean[linked])
+    nodes, numbers, mean = _place_the_rest(post, nodes[linked], numbers[linked], mean[linked])
     pieces = _pieces(post, nodes, numbers)
     sizes = np.bincount(pieces)
     number_of = np.empty(len(sizes), dtype=np.int64)
     number_of[pieces] = numbers
-    # The largest piece of each number first. Groups that touch no community share the number K: none of them keeps it.
+    # The largest piece of each number first. Groups linked to no community share the number K: none of them keeps it.
     order = np.lexsort((-sizes, number_of))
     first = np.ones(len(order), dtype=bool)
     first[1:] = number_of[order][1:] != number_of[order][:-1]
@@ -71,34 +71,35 @@ def complete_cover(post: Posterior, threshold: float) -> tuple[Nodes, Numbers, N
     return nodes, number_of[pieces], mean
 
 
-def _with_the_unsure(
+def _place_the_rest(
     post: Posterior, nodes: Nodes, numbers: Numbers, mean: NDArray[np.float64]
 ) -> tuple[Nodes, Numbers, NDArray[np.float64]]:
+    """Add the linked nodes that have no entry, each to the community that best explains its links."""
     graph, communities = post.graph, post.n_communities
     adjacency = graph.to_scipy().astype(np.float64)
     strength = np.maximum(post.strength_mean, np.finfo(np.float64).tiny)
-    everyone = np.flatnonzero(graph.degrees > 0)
+    linked = np.flatnonzero(graph.degrees > 0)
     while True:
-        unsure = np.setdiff1d(everyone, nodes)
-        # A mean of zero is still a member: what it says of its neighbours is just very little.
+        rest = np.setdiff1d(linked, nodes)
+        # A node placed here has the mean zero and still counts for its neighbours, just very little.
         weight = np.maximum(mean, 1e-12) * strength[numbers]
-        told = sp.csr_matrix((weight, (nodes, numbers)), shape=(graph.n_nodes, communities))
-        says = sp.coo_matrix(adjacency[unsure] @ told)
-        if not says.nnz:
+        placed = sp.csr_matrix((weight, (nodes, numbers)), shape=(graph.n_nodes, communities))
+        explained = sp.coo_matrix(adjacency[rest] @ placed)
+        if not explained.nnz:
             break
-        order = np.lexsort((says.col, -says.data, says.row))
-        rows, first = np.unique(says.row[order], return_index=True)
-        nodes = np.concatenate([nodes, unsure[rows]])
-        numbers = np.concatenate([numbers, says.col[order][first].astype(np.int64)])
+        order = np.lexsort((explained.col, -explained.data, explained.row))
+        rows, first = np.unique(explained.row[order], return_index=True)
+        nodes = np.concatenate([nodes, rest[rows]])
+        numbers = np.concatenate([numbers, explained.col[order][first].astype(np.int64)])
         mean = np.concatenate([mean, np.zeros(len(rows))])
-    # Nobody near them has a place. They share one number above all, and their pieces will have one each.
-    nodes = np.concatenate([nodes, unsure])
-    numbers = np.concatenate([numbers, np.full(len(unsure), communities)])
-    return nodes, numbers, np.concatenate([mean, np.zeros(len(unsure))])
+    # None of their neighbours is placed. They share the number K until each piece gets a number of its own.
+    nodes = np.concatenate([nodes, rest])
+    numbers = np.concatenate([numbers, np.full(len(rest), communities)])
+    return nodes, numbers, np.concatenate([mean, np.zeros(len(rest))])
 
 
 def _pieces(post: Posterior, nodes: Nodes, numbers: Numbers) -> NDArray[np.int64]:
-    """The piece of every entry: entries of one community are joined where their nodes are linked."""
+    """Return the piece of every entry: entries of one community are joined where their nodes are linked."""
     order = np.lexsort((numbers, nodes))
     count = np.bincount(nodes, minlength=post.graph.n_nodes)
     begin = np.concatenate([[0], np.cumsum(count)])

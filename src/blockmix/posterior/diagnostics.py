@@ -1,6 +1,6 @@
-"""Whether the chains agree and how much their draws are worth: R-hat, effective sample size, Monte Carlo error.
+"""Whether chains agree, and what their samples are worth: R-hat, effective sample size, Monte Carlo error.
 
-Followed are scalars that need no labels, the strengths of the largest communities, and the memberships of some
+The quantities are scalars that need no labels, the strengths of the largest communities, and the memberships of some
 nodes, the latter two after the communities of the chains were matched: never all N x K of them. The statistics
 are those of ArviZ (Vehtari et al. 2021: rank-normalised split R-hat, bulk and tail effective sample size).
 """
@@ -15,18 +15,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockmix.errors import optional
-from blockmix.posterior.tables import _Table
-from blockmix.tables.samples import Draw
+from blockmix.posterior.views import _Table
+from blockmix.tables.samples import PosteriorSample
 
 if TYPE_CHECKING:
     from blockmix.posterior.posterior import Posterior
 
+Samples = list[list[PosteriorSample]]
+
 MOST_STRENGTHS, MOST_NODES, MOST_PAIRS = 30, 30, 2000
-# Communities of fewer expected members are mostly prior, and jump between chains.
+# Communities of fewer expected members are mostly prior, and differ between chains.
 LEAST_SIZE = 2.0
 # R-hat above this means that chains disagree; with fewer effective samples the ends of intervals are rough.
 R_HAT, FEW_EFFECTIVE = 1.05, 100.0
-# Of what is followed this share may miss its limit by chance before it is said.
+# At most this share of the quantities may miss a limit: so many do by chance.
 MAY_MISS = 0.05
 FEWEST_DRAWS = 8
 
@@ -51,7 +53,7 @@ class DiagnosticsTable(_Table):
     draws: int
 
     def columns(self) -> dict[str, Any]:
-        """The columns by name, ready for a data frame: `pandas.DataFrame(table.columns())`."""
+        """Return the columns by name, ready for a data frame: `pandas.DataFrame(table.columns())`."""
         return {name: column for name, column in super().columns().items() if name not in ("chains", "draws")}
 
     def __len__(self) -> int:
@@ -68,7 +70,7 @@ class DiagnosticsTable(_Table):
 
     @property
     def converged(self) -> bool:
-        """Whether nothing speaks against convergence: chains agree, and there are effective samples enough."""
+        """Whether there is no sign against convergence: chains agree, and there are enough effective samples."""
         few = self._share(self.ess_bulk < FEW_EFFECTIVE, self.ess_bulk)
         enough = self.draws >= FEWEST_DRAWS and self.chains > 1
         return enough and self._share(self.rhat > R_HAT, self.rhat) <= MAY_MISS and few <= MAY_MISS
@@ -113,48 +115,45 @@ class DiagnosticsTable(_Table):
 
 
 def diagnostics(post: Posterior) -> DiagnosticsTable:
-    """The table for a posterior; the draws of one chain are those at sweeps that all chains have."""
+    """Compute the table for a posterior, from the samples at sweeps that all chains have kept."""
     stats = optional("arviz_stats.base", "diagnostics()", 'pip install "blockmix[arviz]"').array_stats
     sweeps = common_sweeps(post)
-    draws = [[draw for draw in chain if draw.sweep in sweeps] for chain in post.draws]
-    found = [row for row in _quantities(post, draws) if row[2].shape[1] >= 4]
+    samples = [[sample for sample in chain if sample.sweep in sweeps] for chain in post.draws]
+    found = [row for row in _quantities(post, samples) if row[2].shape[1] >= 4]
     numbers = np.array([_statistics(stats, values) for _, _, values in found], dtype=np.float64).reshape(
         -1, 6
     )
     mean, sd, mcse, rhat, ess_bulk, ess_tail = numbers.T
     return DiagnosticsTable(
         [name for name, _, _ in found], [kind for _, kind, _ in found], mean, sd, mcse, rhat, ess_bulk, ess_tail,
-        len(draws), len(sweeps),
+        len(samples), len(sweeps),
     )  # fmt: skip
 
 
 def common_sweeps(post: Posterior) -> set[int]:
-    """Sweeps at which every chain kept a draw."""
-    kept = [{draw.sweep for draw in chain} for chain in post.draws]
+    """Return the sweeps at which every chain kept a sample."""
+    kept = [{sample.sweep for sample in chain} for chain in post.draws]
     return set.intersection(*kept) if kept else set()
 
 
-def _quantities(post: Posterior, draws: list[list[Draw]]) -> Iterator[tuple[str, str, NDArray[np.float64]]]:
-    """Name, kind and values (chains x draws) of everything that is followed."""
-    if not draws or not draws[0]:
+def _quantities(post: Posterior, samples: Samples) -> Iterator[tuple[str, str, NDArray[np.float64]]]:
+    """Yield name, kind and values (chains x samples) of every quantity."""
+    if not samples or not samples[0]:
         return
-    if draws[0][0].strengths.ndim == 1:
-        yield (
-            "background",
-            "scalar",
-            np.array([[d.strengths[-1] for d in c] for c in draws], dtype=np.float64),
-        )
+    if samples[0][0].strengths.ndim == 1:
+        values = [[sample.strengths[-1] for sample in chain] for chain in samples]
+        yield "background", "scalar", np.array(values, dtype=np.float64)
     if post.held_out is not None:
-        yield "held-out log loss", "scalar", _log_loss(post, draws)
+        yield "held-out log loss", "scalar", _log_loss(post, samples)
     inside = _traced(post, "links_inside")
     if inside is not None:
         yield "links inside communities", "scalar", inside
-    yield from _strengths(post, draws)
-    yield from _memberships(post, draws)
+    yield from _strengths(post, samples)
+    yield from _memberships(post, samples)
 
 
 def _traced(post: Posterior, name: str) -> NDArray[np.float64] | None:
-    """A column of the trace after warm-up, chains x evaluations."""
+    """Return a column of the trace after warm-up, chains x evaluations."""
     if name not in post.trace:
         return None
     counts = ~np.asarray(post.trace["warm_up"], dtype=bool)
@@ -162,72 +161,57 @@ def _traced(post: Posterior, name: str) -> NDArray[np.float64] | None:
     return np.array([values[chain == c] for c in range(len(post.draws))], dtype=np.float64)
 
 
-def _log_loss(post: Posterior, draws: list[list[Draw]]) -> NDArray[np.float64]:
-    """Mean log loss of some held-out pairs under every draw: it depends on everything and on no labels."""
+def _log_loss(post: Posterior, samples: Samples) -> NDArray[np.float64]:
+    """Compute the mean log loss of some held-out pairs under every sample: it needs no labels."""
     held_out = post.held_out
     assert held_out is not None
     pick = np.linspace(0, len(held_out.links) - 1, min(len(held_out.links), MOST_PAIRS)).astype(np.int64)
     pairs, links = np.ascontiguousarray(held_out.pairs[pick]), held_out.links[pick]
-    found = np.empty((len(draws), len(draws[0])))
+    found = np.empty((len(samples), len(samples[0])))
     for place in np.ndindex(found.shape):
         probability = np.zeros(len(pairs))
-        draws[place[0]][place[1]].add_probabilities(pairs, probability)
+        post.predictor.add_sample(samples[place[0]][place[1]], pairs, probability)
         right = np.where(links, probability, 1.0 - probability)
         found[place] = -np.log(np.maximum(right, 1e-300)).mean()
     return found
 
 
-def _strengths(post: Posterior, draws: list[list[Draw]]) -> Iterator[tuple[str, str, NDArray[np.float64]]]:
-    """Strengths of the largest communities, in the numbers of the posterior."""
+def _strengths(post: Posterior, samples: Samples) -> Iterator[tuple[str, str, NDArray[np.float64]]]:
+    """Yield the strengths of the largest communities, in the numbers of the posterior."""
     wanted = [k for k in range(min(post.n_communities, MOST_STRENGTHS)) if post.sizes[k] >= LEAST_SIZE]
     for k in wanted:
         own = [int(np.flatnonzero(numbers == k)[0]) for numbers in post.numbers]
         values = [
-            [d.strengths[i] if d.strengths.ndim == 1 else d.strengths[i, i] for d in chain]
-            for i, chain in zip(own, draws, strict=True)
+            [s.strengths[i] if s.strengths.ndim == 1 else s.strengths[i, i] for s in chain]
+            for i, chain in zip(own, samples, strict=True)
         ]
         yield f"strength of {k}", "strength", np.array(values, dtype=np.float64)
 
 
-def _memberships(post: Posterior, draws: list[list[Draw]]) -> Iterator[tuple[str, str, NDArray[np.float64]]]:
-    """Of some nodes, evenly spread over all, the membership in the community that is largest on average."""
+def _memberships(post: Posterior, samples: Samples) -> Iterator[tuple[str, str, NDArray[np.float64]]]:
+    """Yield, for nodes evenly spread over all, the membership in the community that is largest on average."""
     count = post.graph.n_nodes
     nodes = np.unique(np.linspace(0, count - 1, min(count, MOST_NODES)).astype(np.int64))
     nodes = nodes[np.diff(post.offsets)[nodes] > 0]
     first = np.asarray(post.community[post.offsets[nodes]])
     values = np.array(
         [
-            [shares_of(draw, nodes, first, numbers) for draw in chain]
-            for chain, numbers in zip(draws, post.numbers, strict=True)
+            [sample.memberships(nodes, numbers)[np.arange(len(nodes)), first] for sample in chain]
+            for chain, numbers in zip(samples, post.numbers, strict=True)
         ]
     )
     for i, (node, k) in enumerate(zip(nodes, first, strict=True)):
         yield f"{post.graph.labels[int(node)]} in {k}", "membership", values[:, :, i]
 
 
-def shares_of(
-    draw: Draw, nodes: NDArray[np.int64], community: NDArray[Any], numbers: NDArray[np.int64]
-) -> NDArray[np.float64]:
-    """Membership of each node in one community, in the posterior's numbers, under a packed draw."""
-    ends = np.cumsum(draw.counts, dtype=np.int64)
-    found = np.zeros(len(nodes))
-    for i, (node, k) in enumerate(zip(nodes, community, strict=True)):
-        row = slice(int(ends[node]) - int(draw.counts[node]), int(ends[node]))
-        weights = np.asarray(draw.weights[row], dtype=np.float64)
-        found[i] = (
-            weights[numbers[np.asarray(draw.communities[row], dtype=np.int64)] == k].sum() / weights.sum()
-        )
-    return found
-
-
 def _statistics(stats: Any, values: NDArray[np.float64]) -> tuple[float, ...]:
-    """Mean, sd, MCSE, R-hat, bulk and tail ESS of one quantity (chains x draws)."""
+    """Compute mean, sd, MCSE, R-hat, bulk and tail ESS of one quantity (chains x samples)."""
     mean, sd = float(values.mean()), float(values.std())
     within = values.std(axis=1).max()
     if sd == 0.0 or not np.isfinite(values).all():
         return mean, sd, np.nan, np.nan, np.nan, np.nan
     if within == 0.0:
-        # Every chain stands still, each at another place.
+        # No chain moves, and they are at different values.
         return mean, sd, np.nan, np.inf, 1.0, 1.0
     with np.errstate(all="ignore"):
         rhat = float(stats.rhat(values)) if len(values) > 1 else np.nan

@@ -1,8 +1,8 @@
 """From the running tables of one or several chains to one table of memberships.
 
-Communities have no names: chain 2 may call 7 what chain 1 calls 3. Labels of later chains are matched to the
-first by the memberships they share, then means and variances are pooled, within chains and between them.
-Finally communities are numbered by expected size, the largest first.
+The numbers of communities mean nothing by themselves: 7 in chain 2 may be 3 in chain 1. Communities of later chains
+are matched to those of the first by the memberships they share, then means and variances are pooled, within chains and
+between them. Finally communities are numbered by expected size, the largest first.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def merge_chains(chains: Sequence[ChainSummary], communities: int) -> Merged:
 
 
 def _moments(chain: ChainSummary, communities: int) -> tuple[sp.csr_matrix, sp.csr_matrix]:
-    """First and second moments of a chain's memberships as N x K sparse matrices."""
+    """Return first and second moments of a chain's memberships as N x K sparse matrices."""
     running = chain.running
     used = running.community >= 0
     nodes = np.repeat(np.arange(len(used)), used.sum(axis=1))
@@ -82,7 +82,7 @@ def _renumbered(matrix: sp.csr_matrix, numbers: NDArray[np.int64]) -> sp.csr_mat
 def _table(
     mean: sp.csr_matrix, square: sp.csr_matrix
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32], NDArray[np.float32]]:
-    """Rows of (community, mean, sd), largest mean first, small means left out."""
+    """Return rows of (community, mean, sd), largest mean first, small means left out."""
     nodes = np.repeat(np.arange(mean.shape[0]), np.diff(mean.indptr))
     keep = mean.data >= LEAST_MEAN
     nodes, community, value = nodes[keep], mean.indices[keep], mean.data[keep]
@@ -99,7 +99,7 @@ def _table(
 
 
 def match_labels(first: sp.csr_matrix, other: sp.csr_matrix) -> NDArray[np.int64]:
-    """Which community of `first` each community of `other` is, by the membership they share.
+    """Match each community of `other` to one of `first`, by the membership they share.
 
     >>> a = sp.csr_matrix(np.array([[1.0, 0.0], [0.9, 0.1], [0.0, 1.0]]))
     >>> match_labels(a, a[:, [1, 0]].tocsr()).tolist()

@@ -17,8 +17,9 @@ from blockmix.graph.graph import Graph
 from blockmix.graph.labels import Label
 from blockmix.graph.query import checked_pairs
 from blockmix.posterior.covers import complete_cover, sure_members
-from blockmix.posterior.tables import MembershipTable, StrengthTable, beta_interval
-from blockmix.tables.samples import Draw
+from blockmix.posterior.views import MembershipTable, StrengthTable, beta_interval
+from blockmix.tables.predictor import Predictor
+from blockmix.tables.samples import PosteriorSample
 
 if TYPE_CHECKING:
     from blockmix.posterior.diagnostics import DiagnosticsTable
@@ -43,10 +44,10 @@ class HeldOutPairs:
 
 @dataclass(frozen=True, eq=False)
 class Posterior:
-    """What the samples say, summarised. Communities are numbered by expected size, 0 the largest.
+    """The posterior, summarised. Communities are numbered by expected size, 0 the largest.
 
     `offsets`, `community`, `mean`, `sd` are the memberships in compressed rows, largest first; `draws` are
-    whole draws of each chain, kept for predictions; `trace` follows scores and scalars over the run. Of the general
+    posterior samples of each chain, kept for predictions; `trace` has scores and scalars over the run. In the general
     model `blocks_mean` and `blocks_sd` are the K x K strengths; the strengths are then their diagonal.
     """
 
@@ -61,7 +62,7 @@ class Posterior:
     background_mean: float
     background_sd: float
     numbers: NDArray[np.int64]
-    draws: tuple[tuple[Draw, ...], ...]
+    draws: tuple[tuple[PosteriorSample, ...], ...]
     trace: dict[str, NDArray[Any]]
     held_out: HeldOutPairs | None
     provenance: dict[str, Any]
@@ -74,7 +75,7 @@ class Posterior:
         return len(self.sizes)
 
     def memberships(self, *, threshold: float = 0.0, level: float = 0.9) -> MembershipTable:
-        """Every membership whose mean is at least `threshold`, with its credible interval.
+        """Return every membership whose mean is at least `threshold`, with its credible interval.
 
         Memberships below 0.01 are not kept. `level` is the probability inside (lower, upper).
         """
@@ -92,15 +93,15 @@ class Posterior:
     def communities(
         self, threshold: float = 0.1, *, min_size: int = 2, complete: bool = False
     ) -> dict[int, list[Label]]:
-        """Overlapping communities in your own labels: number -> members, strongest member first.
+        """Return overlapping communities in your own labels: number -> members, strongest member first.
 
         A node belongs to every community in which its membership is more likely than not at least `threshold`, and
         to the one it is in most if its mean membership there reaches `threshold`. Communities with fewer than
         `min_size` members are left out.
 
         With `complete` every node that has a link is in a community, and every community is connected, as in the file
-        communities.txt and in `to_cdlib`: nodes that reach the threshold nowhere go where their neighbours are, a
-        second membership has to stand for two links, and parts that no link joins are communities of their own,
+        communities.txt and in `to_cdlib`: nodes that reach the threshold nowhere join their neighbours, a
+        second membership needs two links, and parts that no link joins are communities of their own,
         numbered from `n_communities` on. In the general model members need not be linked: there it changes nothing.
         """
         labels = self.graph.labels
@@ -112,7 +113,7 @@ class Posterior:
     def covers(
         self, threshold: float = 0.1, *, min_size: int = 2, complete: bool = False
     ) -> dict[int, NDArray[np.int64]]:
-        """The same as `communities` with node numbers instead of labels."""
+        """Return the same as `communities` with node numbers instead of labels."""
         _check_share("threshold", threshold)
         chosen = complete_cover if complete and self.blocks_mean is None else sure_members
         nodes, community, mean = chosen(self, threshold)
@@ -122,7 +123,7 @@ class Posterior:
         return {int(k): m for k, m in zip(numbers, members, strict=True) if len(m) >= min_size}
 
     def strengths(self, *, level: float = 0.9) -> StrengthTable:
-        """Expected size and strength of every community, with its credible interval."""
+        """Return expected size and strength of every community, with its credible interval."""
         _check_level(level)
         lower, upper = beta_interval(self.strength_mean, self.strength_sd, level)
         numbers = np.arange(self.n_communities)
@@ -130,18 +131,18 @@ class Posterior:
 
     @property
     def strength_draws(self) -> list[NDArray[np.float32]]:
-        """For every chain the strengths of the draws kept: an array of draws x communities."""
+        """For every chain the strengths of the samples kept: an array of samples x communities."""
         found = []
         for chain, numbers in zip(self.draws, self.numbers, strict=True):
             values = np.empty((len(chain), self.n_communities), dtype=np.float32)
-            for i, draw in enumerate(chain):
-                two = draw.strengths.ndim == 2
-                values[i, numbers] = np.diag(draw.strengths) if two else draw.strengths[:-1]
+            for i, sample in enumerate(chain):
+                general = sample.strengths.ndim == 2
+                values[i, numbers] = np.diag(sample.strengths) if general else sample.strengths[:-1]
             found.append(values)
         return found
 
     def link_probability(self, pairs: Iterable[Sequence[Label]] | NDArray[Any]) -> NDArray[np.float64]:
-        """Probability that each pair of labels is linked, averaged over the draws kept of every chain."""
+        """Return the probability that each pair of labels is linked, averaged over the samples kept of every chain."""
         listed = pairs if isinstance(pairs, np.ndarray) else list(pairs)
         if len(listed) == 0:
             return np.zeros(0)
@@ -153,35 +154,30 @@ class Posterior:
         return self.node_link_probability(np.column_stack([first, second]))
 
     def node_link_probability(self, pairs: NDArray[np.int64]) -> NDArray[np.float64]:
-        """The same as `link_probability` for node numbers, an array of shape (n, 2)."""
+        """Return the same as `link_probability` for node numbers, an array of shape (n, 2)."""
         pairs = checked_pairs(pairs, self.graph.n_nodes)
         same = pairs[:, 0] == pairs[:, 1]
         if same.any():
             label = self.graph.labels[int(pairs[int(np.argmax(same)), 0])]
             raise InputError(f"a node has no link to itself: the pair ({label}, {label}) cannot be predicted")
-        pooled = (
-            self.unlinked[pairs].any(axis=1) if self.blocks_mean is None else np.zeros(len(pairs), dtype=bool)
-        )
-        linked, others = pairs[~pooled], pairs[pooled]
-        sums, pooled_sums = np.zeros(len(linked)), np.zeros(len(others))
-        count = 0
-        for chain in self.draws:
-            for draw in chain:
-                draw.add_probabilities(linked, sums)
-                if len(others):
-                    draw.add_pooled_probabilities(others, self.unlinked, pooled_sums)
-                count += 1
-        if not count:
+        samples = [sample for chain in self.draws for sample in chain]
+        if not samples:
             raise InputError("this run kept no samples: it was stopped during warm-up; fit for longer")
-        total = np.empty(len(pairs))
-        total[~pooled], total[pooled] = sums / count, pooled_sums / count
-        return total
+        total = np.zeros(len(pairs))
+        for sample in samples:
+            self.predictor.add_sample(sample, pairs, total)
+        return total / len(samples)
+
+    @cached_property
+    def predictor(self) -> Predictor:
+        """The predictor of this network: nodes isolated in training have one pooled row."""
+        return Predictor(self.unlinked)
 
     @cached_property
     def unlinked(self) -> NDArray[np.bool_]:
-        """Nodes that had no links to learn from: none at all, or all of them held out.
+        """Nodes isolated in training: without links, or with all of them held out.
 
-        Such nodes have the same posterior, so that predictions average over all of them.
+        They have the same posterior, so that predictions average over all of them (`blockmix.tables.predictor`).
         """
         degrees = self.graph.degrees.copy()
         if self.held_out is not None:
@@ -199,7 +195,7 @@ class Posterior:
         return float("nan") if self.scores is None else self.scores.perplexity
 
     def calibration(self, bins: int = 10) -> CalibrationTable:
-        """Predicted against observed link frequencies on the held-out pairs, reweighted to the network."""
+        """Compare predicted with observed link frequencies on the held-out pairs, reweighted to the network."""
         if self.held_out is None:
             raise InputError(
                 "nothing was held out in this run; fit with held_out=0.05 to see the calibration"
@@ -207,9 +203,9 @@ class Posterior:
         return calibration(self.held_out.probability, self.held_out.links, self.held_out.density, bins)
 
     def diagnostics(self) -> DiagnosticsTable:
-        """Whether the chains agree: R-hat, effective sample size and Monte Carlo error, with a `verdict` in words.
+        """Check whether chains agree: R-hat, effective sample size and Monte Carlo error, with a `verdict` in words.
 
-        Of scalars, of the strengths of the largest communities and of the memberships of some nodes, matched
+        For scalars, the strengths of the largest communities and the memberships of some nodes, matched
         between chains. Needs the extra `arviz`.
         """
         from blockmix.posterior.diagnostics import diagnostics
@@ -217,19 +213,19 @@ class Posterior:
         return diagnostics(self)
 
     def to_pandas(self, *, threshold: float = 0.0, level: float = 0.9) -> Any:
-        """The table of `memberships` as a pandas data frame."""
+        """Return the table of `memberships` as a pandas data frame."""
         from blockmix.posterior.export.frames import to_pandas
 
         return to_pandas(self, threshold=threshold, level=level)
 
     def to_polars(self, *, threshold: float = 0.0, level: float = 0.9) -> Any:
-        """The table of `memberships` as a polars data frame."""
+        """Return the table of `memberships` as a polars data frame."""
         from blockmix.posterior.export.frames import to_polars
 
         return to_polars(self, threshold=threshold, level=level)
 
     def to_networkx(self) -> Any:
-        """The network as a networkx graph whose nodes know their memberships.
+        """Return the network as a networkx graph with the memberships as node attributes.
 
         Node attributes: `community` and `membership`, the largest one; `memberships` and `memberships_sd`, all of
         them by community.
@@ -239,13 +235,13 @@ class Posterior:
         return to_networkx(self)
 
     def to_cdlib(self, *, threshold: float = 0.1) -> Any:
-        """The overlapping communities as a cdlib `NodeClustering`, with all its scores and comparisons."""
+        """Return the overlapping communities as a cdlib `NodeClustering`, with all its scores and comparisons."""
         from blockmix.posterior.export.networks import to_cdlib
 
         return to_cdlib(self, threshold=threshold)
 
     def to_arviz(self, *, nodes: Sequence[Label] = ()) -> Any:
-        """The draws kept as an ArviZ `DataTree`: strengths, background, and the memberships of `nodes`."""
+        """Return the samples kept as an ArviZ `DataTree`: strengths, background, and the memberships of `nodes`."""
         from blockmix.posterior.export.arviz import to_arviz
 
         return to_arviz(self, nodes=nodes)
@@ -269,7 +265,7 @@ class Posterior:
         write_csv(self, path, threshold=threshold, level=level)
 
     def report(self, path: str | Path, **options: Any) -> Path:
-        """Write one HTML file to look at and to show: network, communities, diagnostics. See `blockmix.report`."""
+        """Write one HTML file: network, communities, diagnostics. See `blockmix.report`."""
         from blockmix.report.write import write_report
 
         return write_report(self, path, **options)
@@ -282,7 +278,7 @@ class Posterior:
 
     @classmethod
     def load(cls, path: str | Path) -> Posterior:
-        """Read what `save` wrote."""
+        """Read a folder that `save` wrote."""
         from blockmix.posterior.storage import load_posterior
 
         return load_posterior(Path(path))

@@ -15,7 +15,7 @@ from blockmix._version import __version__
 from blockmix.errors import InputError
 from blockmix.graph.graph import Graph
 from blockmix.posterior.posterior import HeldOutPairs, Posterior
-from blockmix.tables.samples import Draw, draw_arrays, draws_from
+from blockmix.tables.samples import PosteriorSample, sample_arrays, samples_from
 
 FORMAT, VERSION = "blockmix posterior", 1
 MANIFEST = "run.json"
@@ -47,7 +47,7 @@ def save_posterior(post: Posterior, folder: Path) -> None:
 
 
 def _plain(value: Any) -> Any:
-    """A NumPy scalar, as a caller may have given for a setting, as a plain number."""
+    """Convert a NumPy scalar, as a caller may have given for a setting, to a plain number."""
     if isinstance(value, np.generic):
         return value.item()
     raise TypeError(f"{value!r} cannot be written to a manifest")
@@ -56,7 +56,7 @@ def _plain(value: Any) -> Any:
 def _arrays(post: Posterior) -> dict[str, NDArray[Any]]:
     arrays: dict[str, NDArray[Any]] = {name: getattr(post, name) for name in _TABLE}
     for c, chain in enumerate(post.draws):
-        arrays |= {f"draws{c}_{name}": array for name, array in draw_arrays(chain).items()}
+        arrays |= {f"draws{c}_{name}": array for name, array in sample_arrays(chain).items()}
     if post.blocks_mean is not None and post.blocks_sd is not None:
         arrays |= {name: getattr(post, name) for name in _BLOCKS}
     if post.held_out is not None:
@@ -102,7 +102,7 @@ def load_posterior(folder: Path) -> Posterior:
 
 
 def _check_shapes(post: Posterior) -> None:
-    """Whether the arrays fit together and the network; only their sizes and the offsets are read."""
+    """Check that the arrays fit together and the network; only their sizes and the offsets are read."""
     nodes, communities, entries = post.graph.n_nodes, len(post.sizes), len(post.community)
     expected = {
         "offsets": (nodes + 1,),
@@ -124,11 +124,11 @@ def _check_shapes(post: Posterior) -> None:
         shape = post.blocks_mean.shape
         if not post.blocks_sd.shape == shape == (communities, communities):
             raise ValueError("the strengths between communities are not complete")
-    for draw in (draw for chain in post.draws for draw in chain):
-        if len(draw.counts) != nodes or draw.strengths.shape != shape:
-            raise ValueError("the draws are not those of this network")
-        if len(draw.communities) != len(draw.weights):
-            raise ValueError("the draws are not complete")
+    for sample in (sample for chain in post.draws for sample in chain):
+        if len(sample.counts) != nodes or sample.strengths.shape != shape:
+            raise ValueError("the posterior samples are not those of this network")
+        if len(sample.communities) != len(sample.weights):
+            raise ValueError("the posterior samples are not complete")
     if post.held_out is not None and post.held_out.pairs.shape != (len(post.held_out.links), 2):
         raise ValueError("the held-out pairs are not complete")
     if not isinstance(post.provenance, dict):
@@ -136,7 +136,7 @@ def _check_shapes(post: Posterior) -> None:
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
-    """The manifest of a result, or an error that says why the folder holds none."""
+    """Read the manifest of a result; the error says why a folder holds none."""
     try:
         manifest = json.loads((folder / MANIFEST).read_text("utf-8"))
     except (FileNotFoundError, NotADirectoryError):
@@ -180,11 +180,11 @@ def _assemble(folder: Path, manifest: dict[str, Any]) -> Posterior:
     )
 
 
-def _draws(folder: Path, array: Any, chain: int) -> tuple[Draw, ...]:
+def _draws(folder: Path, array: Any, chain: int) -> tuple[PosteriorSample, ...]:
     if not (folder / "posterior" / f"draws{chain}_sweep.npy").exists():
         return ()
     names = ("sweep", "lengths", "counts", "communities", "weights", "strengths")
-    return draws_from({name: array(f"draws{chain}_{name}") for name in names})
+    return samples_from({name: array(f"draws{chain}_{name}") for name in names})
 
 
 def load(path: str | os.PathLike[str]) -> Posterior:

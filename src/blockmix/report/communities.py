@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockmix.posterior.posterior import Posterior
-from blockmix.posterior.tables import beta_interval
+from blockmix.posterior.views import beta_interval
 
 # A member more likely than not makes at least this share of its links in the community.
 THRESHOLD = 0.1

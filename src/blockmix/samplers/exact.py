@@ -1,4 +1,4 @@
-"""What the two samplers that visit every pair have in common: a limit on size, a start, and how a state is shown."""
+"""What the two samplers that visit every pair share: limits on the size of a network, and a start."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ STARTS = ("partition", "random")
 
 
 def check_limits(options: Any) -> None:
-    """The settings that both samplers have."""
+    """Check the settings that both samplers have."""
     for name in ("most_gigabytes", "most_seconds"):
         value = getattr(options, name)
         if isinstance(value, bool) or not isinstance(value, float | int) or not value > 0:
@@ -34,13 +34,13 @@ def check_limits(options: Any) -> None:
 
 
 def prior_of(model: Model) -> Prior:
-    """The prior as the kernels see it; that of a learned background is uniform."""
+    """Return the prior as kernels read it; that of a learned background is uniform."""
     link, non_link = map(float, model.eta)
     return Prior(model.concentration, model.unlinked_concentration, link, non_link, 1.0, 1.0)
 
 
 def fixed_background(model: Model) -> float:
-    """The background where it is fixed, NaN where it is learned."""
+    """Return the background where it is fixed, NaN where it is learned."""
     return math.nan if model.background is None else float(model.background)
 
 
@@ -48,7 +48,7 @@ def pairs_within_limits(
     name: str, data: HeldOut, communities: int, bytes_a_pair: int, bytes_a_node: int, seconds_a_pair: float,
     options: Any,
 ) -> int:  # fmt: skip
-    """The number of training pairs, or an error with what a run would need."""
+    """Return the number of training pairs, or raise an error with what a run would need."""
     if communities > MOST_COMMUNITIES:
         raise InputError(
             f"{name} takes at most {MOST_COMMUNITIES:,} communities, not {communities:,}; "
@@ -69,7 +69,7 @@ def pairs_within_limits(
 
 
 def check_pairs(pairs: int, network: Network, nodes: int) -> None:
-    """Held-out rows that name a pair twice, or one end of it only, would put pairs out of step."""
+    """Check that the held-out rows name every pair from both ends and once: others would shift the list of pairs."""
     found = count_pairs(network, np.zeros(nodes, dtype=np.int8))
     if found != pairs:
         raise InputError(
@@ -81,7 +81,7 @@ def check_pairs(pairs: int, network: Network, nodes: int) -> None:
 def start_memberships(
     graph: Graph, model: Model, kind: str, key: ChainKey
 ) -> tuple[NDArray[np.float64], Strengths]:
-    """Memberships (nodes x communities) and strengths to begin at: from a hard partition, or a random one."""
+    """Return memberships (nodes x communities) and strengths to start at: from a hard partition, or a random one."""
     rng = np.random.default_rng([int(key[0]), int(key[1])])
     k = model.communities
     parts = random_parts(graph, k, rng) if kind == "random" else find_parts(graph, k, rng)

@@ -1,10 +1,10 @@
-"""Mini-batches for the samplers of the paper: the network as kernels see it, and how many make a sweep.
+"""Mini-batches for the samplers of the paper: the network as kernels read it, and how many make a sweep.
 
     batches = MiniBatches(data, non_links=32)
     batch = batches.draw(key, iteration)
     batch.scale * sum(f(batch.node, b, batch.y) for b in batch.others)      # unbiased for the sum over all pairs
 
-A sampler that runs whole iterations in compiled code calls `kernels.minibatch.draw_pairs` itself, with
+A sampler that runs whole iterations in compiled code calls `tables.minibatch.draw_pairs` itself, with
 `batches.network` and a buffer of `batches.room` nodes: the mini-batches are the same.
 """
 
@@ -38,12 +38,12 @@ class PairBatch(NamedTuple):
 
     @property
     def nodes(self) -> NDArray[np.int64]:
-        """Every node of the mini-batch once, the drawn one first; no other stands in it twice."""
+        """Every node of the mini-batch once, the drawn one first."""
         return np.concatenate(([self.node], self.others))
 
 
 def iteration_key(key: ChainKey, iteration: int) -> Key:
-    """The part of a Philox stream that an iteration fixes."""
+    """Return the part of a Philox stream that an iteration fixes."""
     return Key(np.uint32(key[0]), np.uint32(key[1]), np.uint32(iteration % MOST_ITERATIONS))
 
 
@@ -70,7 +70,7 @@ class MiniBatches:
         return max(1, round(self.nodes / self.mean_nodes))
 
     def draw(self, key: ChainKey, iteration: int) -> PairBatch:
-        """The mini-batch of this iteration."""
+        """Draw the mini-batch of this iteration."""
         out = np.empty(self.room, dtype=np.int64)
         word = iteration_key(key, iteration)
         node, y, count, scale = draw_pairs(self.network, self.non_links, word, out)

@@ -1,1 +1,1 @@
-"""What every sampler stores and everybody reads: rows, running summaries, packed samples, predictions, pairs."""
+"""Tables that all samplers share: rows of memberships, summaries, posterior samples, the predictor, pairs of nodes."""

@@ -1,4 +1,4 @@
-"""What the kernels see: arrays and scalars, grouped by what they mean.
+"""What kernels read: arrays and scalars, grouped by what they mean.
 
 The groups are NamedTuples because numba takes them as they are: a kernel then reads `rows.weights[b, j]`
 instead of its seventeenth argument.
@@ -53,7 +53,7 @@ class Strengths(NamedTuple):
 
 
 class Prior(NamedTuple):
-    """Hyperparameters: Dirichlet concentration, that of nodes without links, the two of Beta, the background's Beta."""
+    """Hyperparameters: Dirichlet concentration, that of isolated nodes, the two of Beta, the background's Beta."""
 
     alpha: float
     alpha_unlinked: float
@@ -72,7 +72,7 @@ class Key(NamedTuple):
 
 
 def empty_rows(nodes: int, slots: int) -> Rows:
-    """Rows with every slot unused, the first at the beginning of a cache line."""
+    """Return rows with every slot unused, the first at the beginning of a cache line."""
     line = 64 // np.dtype(np.int32).itemsize
     memory = np.full(nodes * 2 * slots + line, -1, dtype=np.int32)
     start = -memory.ctypes.data % 64 // memory.itemsize

@@ -37,7 +37,7 @@ Nodes = NDArray[np.int64]
 
 @kernel
 def count_up_to(entries: np.ndarray, begin: int, end: int, value: int) -> int:
-    """How many of the increasing entries[begin:end] are at most `value`."""
+    """Count how many of the increasing entries[begin:end] are at most `value`."""
     low, high = begin, end
     while low < high:
         middle = (low + high) // 2
@@ -50,7 +50,7 @@ def count_up_to(entries: np.ndarray, begin: int, end: int, value: int) -> int:
 
 @kernel
 def non_neighbors(a: int, network: Network) -> int:
-    """(L2) How many nodes are seen not to be linked to a: not a itself, no neighbour, none held out with it."""
+    """(L2) Count the non-neighbours of a: not a itself, no neighbour, no node it is held out with."""
     degree = network.offsets[a + 1] - network.offsets[a]
     hidden = network.hidden_offsets[a + 1] - network.hidden_offsets[a]
     return int(len(network.offsets) - 2 - degree - hidden)
@@ -58,9 +58,9 @@ def non_neighbors(a: int, network: Network) -> int:
 
 @kernel
 def nth_non_neighbor(rank: int, a: int, network: Network) -> int:
-    """The non-neighbour of a with this rank, 0 for the smallest, by bisection.
+    """Find the non-neighbour of a with this rank, 0 for the smallest, by bisection.
 
-    It is the first node that has rank + 1 non-neighbours up to it, and stands behind at most all excluded nodes.
+    It is the first node that has rank + 1 non-neighbours up to it; at most all excluded nodes come before it.
     """
     begin, end = network.offsets[a], network.offsets[a + 1]
     hidden_begin, hidden_end = network.hidden_offsets[a], network.hidden_offsets[a + 1]
@@ -78,10 +78,10 @@ def nth_non_neighbor(rank: int, a: int, network: Network) -> int:
 
 @kernel
 def sample_ranks(count: int, population: int, purpose: Word, a: int, key: Key, out: np.ndarray) -> None:
-    """A uniform subset of 0..population-1 with `count` members into out[:count], by Floyd's algorithm.
+    """Draw a uniform subset of 0..population-1 with `count` members into out[:count], by Floyd's algorithm.
 
-    One draw a member and no list of the population: the j-th draw is uniform on 0..j, and where it is in the
-    subset already j itself is taken, which cannot be.
+    One random number for each member and no list of the population: number j is uniform on 0..j, and where it is in
+    the subset already, j itself is added, which cannot be in it.
     """
     word = stream_word(purpose, 0)
     spare = 0.0
@@ -102,7 +102,7 @@ def sample_ranks(count: int, population: int, purpose: Word, a: int, key: Key, o
 
 @kernel
 def sample_neighbors(a: int, most: int, network: Network, key: Key, out: np.ndarray) -> tuple[int, float]:
-    """At most `most` neighbours of a into `out`; returns how many, and the weight c_1 of each (L2)."""
+    """Draw at most `most` neighbours of a into `out`; return how many, and the weight c_1 of each (L2)."""
     begin = network.offsets[a]
     degree = network.offsets[a + 1] - begin
     if degree <= most:
@@ -119,10 +119,10 @@ def sample_neighbors(a: int, most: int, network: Network, key: Key, out: np.ndar
 def sample_non_neighbors(
     a: int, most: int, purpose: Word, network: Network, key: Key, out: np.ndarray
 ) -> tuple[int, float]:
-    """At most `most` non-neighbours of a into `out`; returns how many, and the weight c_0 of each (L2).
+    """Draw at most `most` non-neighbours of a into `out`; return how many, and the weight c_0 of each (L2).
 
-    `purpose` keeps the draws for a mini-batch of pairs (DRAW_BATCH_NON_LINKS) apart from those for the update of
-    a's own memberships (DRAW_NON_PARTNERS).
+    `purpose` keeps the random numbers for a mini-batch of pairs (DRAW_BATCH_NON_LINKS) apart from those for the
+    update of a's own memberships (DRAW_NON_PARTNERS).
     """
     population = non_neighbors(a, network)
     if population <= most:
@@ -137,7 +137,7 @@ def sample_non_neighbors(
 
 @kernel
 def draw_pairs(network: Network, non_links: int, key: Key, out: np.ndarray) -> tuple[int, int, int, float]:
-    """(L1) A stratified mini-batch of pairs: node a, y, the number of pairs and their scale h.
+    """(L1) Draw a stratified mini-batch of pairs; return node a, y, the number of pairs and their scale h.
 
     The pairs are (a, out[i]), all links (y = 1) or all non-links (y = 0). `out` has room for the largest degree and
     for `non_links` nodes.

@@ -12,7 +12,7 @@ NOT_OBSERVED, NON_LINK, LINK = -1, 0, 1
 
 @inlined_kernel
 def mark_row(a: int, network: Network, row: np.ndarray) -> None:
-    """row[b] = 1 for a link of a, 0 for a non-link, -1 for a held-out pair and for a itself (E5)."""
+    """Set row[b] = 1 for a link of a, 0 for a non-link, -1 for a held-out pair and for a itself (E5)."""
     for b in range(len(row)):
         row[b] = NON_LINK
     row[a] = NOT_OBSERVED
@@ -24,7 +24,7 @@ def mark_row(a: int, network: Network, row: np.ndarray) -> None:
 
 @kernel
 def count_pairs(network: Network, row: np.ndarray) -> int:
-    """Number of observed pairs, each counted once."""
+    """Count the observed pairs, each once."""
     pairs = 0
     for a in range(len(row)):
         mark_row(a, network, row)

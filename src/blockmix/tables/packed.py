@@ -1,21 +1,35 @@
-"""Whole draws of the memberships, packed: used slots only, weights in 16 bits."""
+"""Posterior samples of the memberships, packed: used slots only, weights in 16 bits."""
 
 from __future__ import annotations
 
-import numpy as np
+from typing import NamedTuple
 
-from blockmix.numerics.compile import kernel
+import numpy as np
+from numpy.typing import NDArray
+
+from blockmix.numerics.compile import inlined_kernel, kernel
 from blockmix.tables.layout import Rows
 
 # A weight in (0, 1] becomes 1..65535: an error of at most 1.6e-5 in a membership.
 WEIGHT_SCALE = 65535.0
-# Weights below this are left out of a packed draw; together they weigh less than the quantisation of a row.
+# Weights below this are left out of a packed sample, and the others of the row make up for them.
 LEAST_WEIGHT = 1e-3
+
+
+class Packed(NamedTuple):
+    """Rows of all nodes one after the other: row a is the entries from offsets[a] to offsets[a + 1].
+
+    Weights are integers in proportion to the memberships; divided by the sum of their row they sum to one.
+    """
+
+    offsets: NDArray[np.int64]
+    communities: NDArray[np.unsignedinteger]
+    weights: NDArray[np.uint16]
 
 
 @kernel
 def count_used(rows: Rows, counts: np.ndarray) -> int:
-    """Number of slots of every node worth storing; returns their sum."""
+    """Count the slots of every node that are stored; return their sum."""
     total = 0
     for a in range(len(rows.total)):
         used = 0
@@ -45,82 +59,10 @@ def pack(rows: Rows, communities: np.ndarray, weights: np.ndarray) -> None:
                 at += 1
 
 
-@kernel
-def add_packed_probabilities(
-    pairs: np.ndarray, offsets: np.ndarray, communities: np.ndarray, weights: np.ndarray, value: np.ndarray,
-    out: np.ndarray,
-) -> None:  # fmt: skip
-    """Add (M1) of every pair under one packed draw; rows are renormalised, so that they sum to one."""
-    background = np.float64(value[-1])
-    for i in range(len(pairs)):
-        a, b = pairs[i, 0], pairs[i, 1]
-        sum_a, sum_b = 0.0, 0.0
-        for s in range(offsets[a], offsets[a + 1]):
-            sum_a += weights[s]
-        for t in range(offsets[b], offsets[b + 1]):
-            sum_b += weights[t]
-        shared = 0.0
-        for s in range(offsets[a], offsets[a + 1]):
-            for t in range(offsets[b], offsets[b + 1]):
-                if communities[s] == communities[t]:
-                    shared += (
-                        (np.float64(value[communities[s]]) - background) * weights[s] * np.float64(weights[t])
-                    )
-        out[i] += background + shared / (sum_a * sum_b)
-
-
-@kernel
-def add_packed_block_probabilities(
-    pairs: np.ndarray, offsets: np.ndarray, communities: np.ndarray, weights: np.ndarray, value: np.ndarray,
-    out: np.ndarray,
-) -> None:  # fmt: skip
-    """The same for the general model: sum_kl pi_ak B_kl pi_bl, `value` being the K x K matrix B."""
-    for i in range(len(pairs)):
-        a, b = pairs[i, 0], pairs[i, 1]
-        total, probability = 0.0, 0.0
-        for s in range(offsets[a], offsets[a + 1]):
-            for t in range(offsets[b], offsets[b + 1]):
-                both = np.float64(weights[s]) * np.float64(weights[t])
-                total += both
-                probability += both * np.float64(value[communities[s], communities[t]])
-        out[i] += probability / total
-
-
-@kernel
-def pool_packed(
-    nodes: np.ndarray, offsets: np.ndarray, communities: np.ndarray, weights: np.ndarray, pooled: np.ndarray
-) -> None:
-    """Mean memberships of these nodes under one packed draw, community by community."""
-    pooled[:] = 0.0
-    for i in range(len(nodes)):
-        total = 0.0
-        for s in range(offsets[nodes[i]], offsets[nodes[i] + 1]):
-            total += weights[s]
-        for s in range(offsets[nodes[i]], offsets[nodes[i] + 1]):
-            pooled[communities[s]] += weights[s] / (total * len(nodes))
-
-
-@kernel
-def add_packed_pooled_probabilities(
-    pairs: np.ndarray, offsets: np.ndarray, communities: np.ndarray, weights: np.ndarray, value: np.ndarray,
-    unlinked: np.ndarray, pooled: np.ndarray, out: np.ndarray,
-) -> None:  # fmt: skip
-    """Add (M1) of pairs with an end that has no links (`unlinked`), whose memberships are `pooled`; no others."""
-    background = np.float64(value[-1])
-    both = 0.0
-    for k in range(len(pooled)):
-        both += (np.float64(value[k]) - background) * pooled[k] * pooled[k]
-    for i in range(len(pairs)):
-        a, b = pairs[i, 0], pairs[i, 1]
-        if unlinked[b]:
-            a, b = b, a
-        if not unlinked[a]:
-            continue
-        if unlinked[b]:
-            out[i] += background + both
-            continue
-        total, shared = 0.0, 0.0
-        for s in range(offsets[b], offsets[b + 1]):
-            total += weights[s]
-            shared += (np.float64(value[communities[s]]) - background) * pooled[communities[s]] * weights[s]
-        out[i] += background + shared / total
+@inlined_kernel
+def row_sum(a: int, packed: Packed) -> float:
+    """Return the sum of the weights of node a."""
+    total = 0.0
+    for s in range(packed.offsets[a], packed.offsets[a + 1]):
+        total += packed.weights[s]
+    return total

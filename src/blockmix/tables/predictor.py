@@ -1,58 +1,218 @@
-"""Link probabilities of pairs under one state, over all workers."""
+"""Link probabilities of pairs, (M1) and (M9), under the state of a chain or under a posterior sample.
+
+Every answer about a pair comes from here: the forecast of held-out pairs while a run goes on, the link probabilities
+of a result, and the held-out log loss of its diagnostics. There is one rule for nodes that are isolated in training:
+they are exchangeable, given all others each has the same law, so that the mean of their rows, the pooled row,
+replaces the row of each of them with far less noise. That holds for every sampler and both models. A pair of two
+isolated nodes has the pooled row at both ends: that is the mean over all ordered pairs of isolated nodes, the pairs
+of a node with itself included.
+
+A probability is base + u . pi_b (`model.links`). The slopes u of node a are written to a vector of K numbers, which is
+read at the communities of node b and cleared again. The slopes of the pooled row are computed once for all pairs.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from blockmix.model.links import add_slopes, base_probability, link_probability
+from blockmix.numerics.compile import inlined_kernel, kernel
 from blockmix.numerics.workers import Workers
 from blockmix.tables.layout import Rows
-from blockmix.tables.predict import (
-    add_block_probabilities,
-    add_pair_probabilities,
-    add_pooled_probabilities,
-    pool_rows,
-)
+from blockmix.tables.packed import Packed, row_sum
+from blockmix.tables.samples import PosteriorSample
 
 
-def predict_rows(
-    workers: Workers, pairs: NDArray[np.int64], rows: Rows, strengths: NDArray[np.float64], keep: float,
-    share: float, out: NDArray[np.float64],
+class Pooled(NamedTuple):
+    """Which nodes are isolated, the slopes of their pooled row, the probability of a link between two of them."""
+
+    isolated: NDArray[np.bool_]
+    slopes: NDArray[np.float64]
+    between: float
+
+
+@inlined_kernel
+def add_row_slopes(a: int, rows: Rows, strengths: np.ndarray, slopes: np.ndarray) -> None:
+    """Write the slopes of node a to `slopes`, which is zero."""
+    for j in range(rows.words.shape[1] // 2):
+        k = rows.words[a, 2 * j]
+        if k < 0:
+            break
+        add_slopes(k, np.float64(rows.weights[a, 2 * j + 1]), strengths, slopes)
+
+
+@inlined_kernel
+def clear_row_slopes(a: int, rows: Rows, strengths: np.ndarray, slopes: np.ndarray) -> None:
+    """Set what `add_row_slopes` wrote back to zero."""
+    if strengths.ndim == 2:
+        slopes[:] = 0.0
+    else:
+        for j in range(rows.words.shape[1] // 2):
+            if rows.words[a, 2 * j] < 0:
+                break
+            slopes[rows.words[a, 2 * j]] = 0.0
+
+
+@inlined_kernel
+def row_product(b: int, rows: Rows, slopes: np.ndarray) -> float:
+    """Return u . pi_b."""
+    product = 0.0
+    for j in range(rows.words.shape[1] // 2):
+        k = rows.words[b, 2 * j]
+        if k < 0:
+            break
+        product += slopes[k] * np.float64(rows.weights[b, 2 * j + 1])
+    return product
+
+
+@kernel
+def average_row_probabilities(
+    pairs: np.ndarray, rows: Rows, strengths: np.ndarray, pooled: Pooled, keep: float, share: float,
+    slopes: np.ndarray, out: np.ndarray,
 ) -> None:  # fmt: skip
-    """out = keep * out + share * (M1) of every pair, on rows of memberships.
+    """(M1), (M9) Set out = keep * out + share * probability for every pair; `slopes` is zero, and again after."""
+    base = base_probability(strengths)
+    for i in range(len(pairs)):
+        a, b = pairs[i, 0], pairs[i, 1]
+        if pooled.isolated[b]:
+            a, b = b, a
+        if pooled.isolated[b]:
+            probability = pooled.between
+        elif pooled.isolated[a]:
+            probability = link_probability(base, row_product(b, rows, pooled.slopes))
+        else:
+            add_row_slopes(a, rows, strengths, slopes)
+            probability = link_probability(base, row_product(b, rows, slopes))
+            clear_row_slopes(a, rows, strengths, slopes)
+        out[i] = keep * out[i] + share * probability
 
-    A matrix of strengths is that of the general model.
-    """
-    add = add_block_probabilities if strengths.ndim == 2 else add_pair_probabilities
 
-    def predict(_: int, begin: int, end: int) -> None:
-        add(begin, end, pairs, rows, strengths, keep, share, out)
+@inlined_kernel
+def add_packed_slopes(a: int, packed: Packed, strengths: np.ndarray, slopes: np.ndarray) -> None:
+    """Write the slopes of node a to `slopes`, which is zero."""
+    total = row_sum(a, packed)
+    for s in range(packed.offsets[a], packed.offsets[a + 1]):
+        add_slopes(packed.communities[s], packed.weights[s] / total, strengths, slopes)
 
-    workers.share(len(pairs), predict)
+
+@inlined_kernel
+def clear_packed_slopes(a: int, packed: Packed, strengths: np.ndarray, slopes: np.ndarray) -> None:
+    """Set what `add_packed_slopes` wrote back to zero."""
+    if strengths.ndim == 2:
+        slopes[:] = 0.0
+    else:
+        for s in range(packed.offsets[a], packed.offsets[a + 1]):
+            slopes[packed.communities[s]] = 0.0
 
 
-class PooledForecast:
-    """Link probabilities in which the nodes without links stand for each other (`pool_rows`)."""
+@inlined_kernel
+def packed_product(b: int, packed: Packed, slopes: np.ndarray) -> float:
+    """Return u . pi_b."""
+    product = 0.0
+    for s in range(packed.offsets[b], packed.offsets[b + 1]):
+        product += slopes[packed.communities[s]] * packed.weights[s]
+    return product / row_sum(b, packed)
 
-    def __init__(self, degrees: NDArray[np.int64], communities: int) -> None:
-        self.unlinked = degrees == 0
-        self.nodes = np.flatnonzero(self.unlinked)
-        self.communities = communities
+
+@kernel
+def add_packed_probabilities(
+    pairs: np.ndarray, packed: Packed, strengths: np.ndarray, pooled: Pooled, slopes: np.ndarray, out: np.ndarray
+) -> None:  # fmt: skip
+    """(M1), (M9) Add the probability of every pair to `out`; `slopes` is zero, and again after."""
+    base = base_probability(strengths)
+    for i in range(len(pairs)):
+        a, b = pairs[i, 0], pairs[i, 1]
+        if pooled.isolated[b]:
+            a, b = b, a
+        if pooled.isolated[b]:
+            probability = pooled.between
+        elif pooled.isolated[a]:
+            probability = link_probability(base, packed_product(b, packed, pooled.slopes))
+        else:
+            add_packed_slopes(a, packed, strengths, slopes)
+            probability = link_probability(base, packed_product(b, packed, slopes))
+            clear_packed_slopes(a, packed, strengths, slopes)
+        out[i] += probability
+
+
+@kernel
+def pool_rows(nodes: np.ndarray, rows: Rows, pooled: np.ndarray) -> None:
+    """Write the mean memberships of these nodes, community by community."""
+    pooled[:] = 0.0
+    for i in range(len(nodes)):
+        for j in range(rows.words.shape[1] // 2):
+            k = rows.words[nodes[i], 2 * j]
+            if k < 0:
+                break
+            pooled[k] += np.float64(rows.weights[nodes[i], 2 * j + 1])
+    for k in range(len(pooled)):
+        pooled[k] /= len(nodes)
+
+
+@kernel
+def pool_packed(nodes: np.ndarray, packed: Packed, pooled: np.ndarray) -> None:
+    """Write the mean memberships of these nodes, community by community."""
+    pooled[:] = 0.0
+    for i in range(len(nodes)):
+        total = row_sum(nodes[i], packed) * len(nodes)
+        for s in range(packed.offsets[nodes[i]], packed.offsets[nodes[i] + 1]):
+            pooled[packed.communities[s]] += packed.weights[s] / total
+
+
+@kernel
+def pooled_slopes(pooled: np.ndarray, strengths: np.ndarray, slopes: np.ndarray) -> float:
+    """Write the slopes of the pooled row; return the probability of a link between two isolated nodes."""
+    for k in range(len(pooled)):
+        add_slopes(k, pooled[k], strengths, slopes)
+    product = 0.0
+    for k in range(len(pooled)):
+        product += slopes[k] * pooled[k]
+    return link_probability(base_probability(strengths), product)
+
+
+class Predictor:
+    """Link probabilities on one network; `isolated` marks the nodes without training links."""
+
+    def __init__(self, isolated: NDArray[np.bool_]) -> None:
+        self.isolated = isolated
+        self.nodes = np.flatnonzero(isolated)
 
     def predict(
         self, workers: Workers, pairs: NDArray[np.int64], rows: Rows, strengths: NDArray[np.float64], keep: float,
         share: float, out: NDArray[np.float64],
     ) -> None:  # fmt: skip
-        """out = keep * out + share * (M1) of every pair."""
-        if not len(self.nodes):
-            predict_rows(workers, pairs, rows, strengths, keep, share, out)
-            return
-        pooled = np.empty(self.communities)
-        pool_rows(self.nodes, rows, pooled)
+        """Set out = keep * out + share * (link probability of every pair under the state of a chain).
+
+        `strengths` ends with the background; in the general model it is the K x K matrix.
+        """
+        pooled = self._pooled(pairs, pool_rows, rows, strengths)
 
         def predict(_: int, begin: int, end: int) -> None:
-            add_pooled_probabilities(
-                begin, end, pairs, rows, strengths, self.unlinked, pooled, keep, share, out
+            slopes = np.zeros(len(pooled.slopes))
+            average_row_probabilities(
+                pairs[begin:end], rows, strengths, pooled, keep, share, slopes, out[begin:end]
             )
 
         workers.share(len(pairs), predict)
+
+    def add_sample(self, sample: PosteriorSample, pairs: NDArray[np.int64], out: NDArray[np.float64]) -> None:
+        """Add the link probability of every pair under a posterior sample to `out`."""
+        packed = sample.packed()
+        pooled = self._pooled(pairs, pool_packed, packed, sample.strengths)
+        add_packed_probabilities(pairs, packed, sample.strengths, pooled, np.zeros(len(pooled.slopes)), out)
+
+    def _pooled(
+        self, pairs: NDArray[np.int64], pool: Callable[..., None], table: Rows | Packed, strengths: NDArray[Any]
+    ) -> Pooled:  # fmt: skip
+        """Pool the rows of isolated nodes, where a pair needs it."""
+        communities = len(strengths) - (strengths.ndim == 1)
+        slopes, between = np.zeros(communities), 0.0
+        if self.isolated[pairs].any():
+            row = np.empty(communities)
+            pool(self.nodes, table, row)
+            between = pooled_slopes(row, strengths, slopes)
+        return Pooled(self.isolated, slopes, between)

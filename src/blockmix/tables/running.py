@@ -1,8 +1,8 @@
 """Running means and variances of sparse memberships, in memory that grows neither with K nor with time.
 
 Every node keeps a table of P entries (community, mean, sum of squared deviations), updated by Welford's rule
-with each sample. When a community turns up that has no entry and none is free, the entry with the smallest
-mean gives way if the newcomer would weigh more; what gave way is counted as lost mass.
+with each sample. Where a community has no entry and none is free, it replaces the entry with the smallest mean if its
+own mean would be larger; the mean that was replaced is counted as lost mass.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from blockmix.tables.layout import Rows
 
 
 class Running(NamedTuple):
-    """Entries of all nodes; community -1 is a free entry. `lost` is the mean weight given up by each node."""
+    """Entries of all nodes; community -1 is a free entry. `lost` is the mean weight that each node has no entry for."""
 
     community: NDArray[np.int32]
     mean: NDArray[np.float32]
@@ -26,7 +26,7 @@ class Running(NamedTuple):
 
 
 def new_running(nodes: int, entries: int) -> Running:
-    """Tables with every entry free."""
+    """Return tables with every entry free."""
     return Running(
         np.full((nodes, entries), -1, dtype=np.int32),
         np.zeros((nodes, entries), dtype=np.float32),
@@ -37,7 +37,7 @@ def new_running(nodes: int, entries: int) -> Running:
 
 @kernel
 def fade(a: int, samples: float, running: Running) -> None:
-    """Let a sample of zero weigh in on every entry of a node; `add_weight` then puts in what is not zero."""
+    """Add a sample of zero to every entry of a node; `add_weight` then corrects those that are not zero."""
     for i in range(running.community.shape[1]):
         if running.community[a, i] < 0:
             break
@@ -49,7 +49,7 @@ def fade(a: int, samples: float, running: Running) -> None:
 
 @kernel
 def add_weight(a: int, k: int, pi: float, samples: float, running: Running) -> None:
-    """Turn the zero that `fade` took for community k of this sample into pi."""
+    """Change the zero that `fade` added for community k of this sample to pi."""
     entries = running.community.shape[1]
     smallest = 0
     for i in range(entries):

@@ -1,4 +1,4 @@
-"""What one chain leaves behind: running summaries, draws, traces."""
+"""The summary of one chain: running means and variances, and the posterior samples kept."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 from blockmix.numerics.workers import Workers
 from blockmix.tables.layout import Rows
 from blockmix.tables.running import Running, add_sample, new_running
-from blockmix.tables.samples import DrawStore
+from blockmix.tables.samples import SampleStore
 
 # Communities a node's running table has room for beyond the slots of one sample.
 SPARE_ENTRIES = 8
 
 
 class Moments(NamedTuple):
-    """Means and variances that an approximation knows of itself; `variance` stands slot for slot as in `rows`."""
+    """Means and variances of an approximation; `variance` has one column for each slot of `rows`."""
 
     rows: Rows
     variance: NDArray[np.float32]
@@ -29,26 +29,26 @@ class Moments(NamedTuple):
 
 @dataclass
 class ChainSummary:
-    """Running means and variances of memberships and strengths, and the draws kept, of one chain."""
+    """Running means and variances of memberships and strengths, and the posterior samples kept, of one chain."""
 
     running: Running
     strength_mean: NDArray[np.float64]
     strength_deviation: NDArray[np.float64]
-    draws: DrawStore = field(default_factory=DrawStore)
+    kept: SampleStore = field(default_factory=SampleStore)
     samples: int = 0
 
     @classmethod
     def empty(
         cls, nodes: int, communities: int, slots: int, strengths: tuple[int, ...] | None = None
     ) -> ChainSummary:
-        """A summary of no samples yet; `strengths` is their shape, one for each community and the background."""
+        """Return a summary of no samples; `strengths` is their shape, by default communities and background."""
         entries = min(slots + SPARE_ENTRIES, communities)
         shape = (communities + 1,) if strengths is None else strengths
         return cls(new_running(nodes, entries), np.zeros(shape), np.zeros(shape))
 
     def add(self, sweep: int, rows: Rows, strengths: NDArray[np.float64], workers: Workers) -> None:
-        """Take in the state of the chain after a sweep as one more sample."""
-        self.draws.offer(self.samples, sweep, rows, strengths)
+        """Add the state of the chain after a sweep as one more sample."""
+        self.kept.offer(self.samples, sweep, rows, strengths)
         self.samples += 1
         samples = float(self.samples)
 
@@ -61,10 +61,10 @@ class ChainSummary:
         self.strength_deviation += change * (strengths - self.strength_mean)
 
     def replace(
-        self, sweep: int, moments: Moments, draw: tuple[Rows, NDArray[np.float64]], taken: int
+        self, sweep: int, moments: Moments, sample: tuple[Rows, NDArray[np.float64]], number: int
     ) -> None:
-        """Let the moments of an approximation stand for all samples, and keep a draw from it, number `taken`."""
-        self.draws.offer(taken, sweep, *draw)
+        """Replace all moments by those of an approximation, and offer a sample drawn from it, from 0 on."""
+        self.kept.offer(number, sweep, *sample)
         rows = moments.rows
         entries = rows.words[:, ::2]
         used = np.cumprod(entries >= 0, axis=1).astype(bool)
@@ -77,11 +77,11 @@ class ChainSummary:
         self.samples = 1
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Everything the summary is, for a checkpoint."""
+        """Return everything the summary is, for a checkpoint."""
         found: dict[str, NDArray[Any]] = {
             f"running_{name}": table for name, table in self.running._asdict().items()
         }
-        found |= {f"draws_{name}": array for name, array in self.draws.arrays().items()}
+        found |= {f"draws_{name}": array for name, array in self.kept.arrays().items()}
         return found | {
             "strength_mean": self.strength_mean,
             "strength_deviation": self.strength_deviation,
@@ -90,12 +90,12 @@ class ChainSummary:
 
     @classmethod
     def restore(cls, arrays: Mapping[str, NDArray[Any]]) -> ChainSummary:
-        """The summary that `arrays` was made from."""
+        """Restore the summary that `arrays` was made from."""
         return cls(
             Running(*(arrays[f"running_{name}"] for name in Running._fields)),
             arrays["strength_mean"],
             arrays["strength_deviation"],
-            DrawStore.restore(
+            SampleStore.restore(
                 {name.removeprefix("draws_"): a for name, a in arrays.items() if name.startswith("draws_")}
             ),
             int(arrays["samples"][0]),
@@ -108,5 +108,5 @@ class ChainSummary:
 
     @property
     def nbytes(self) -> int:
-        """Bytes held by the summaries and draws."""
-        return sum(a.nbytes for a in self.running) + sum(d.nbytes for d in self.draws.draws)
+        """Number of bytes held."""
+        return sum(a.nbytes for a in self.running) + sum(sample.nbytes for sample in self.kept.samples)

@@ -5,7 +5,7 @@ import pytest
 
 from blockmix.graph.graph import Graph
 from blockmix.graph.split import hold_out
-from blockmix.model.reference import Globals, general_pair_likelihood, pair_likelihood
+from blockmix.model.reference import Globals
 from blockmix.numerics.purposes import DRAW_MEMBERSHIPS, DRAW_NON_PARTNERS, DRAW_STRENGTHS
 from blockmix.samplers.langevin.dynamics import (
     Dense,
@@ -20,7 +20,6 @@ from blockmix.samplers.langevin.dynamics import (
 from blockmix.samplers.minibatch import MiniBatches, iteration_key
 from blockmix.samplers.sgmc import reference
 from blockmix.samplers.sgmc.iterations import (
-    add_dense_probabilities,
     put_in_place,
     update_nodes,
     update_strengths,
@@ -191,21 +190,6 @@ def test_the_expansion_follows_the_pairs_in_warm_up():
         reference.shared_posterior(1, pi[2], pi[b], value[:3], float(value[3])) for b in others
     )
     np.testing.assert_allclose(links.expansion[:3], 0.75 * old[:3] + 0.25 * inside, rtol=1e-6)
-
-
-@pytest.mark.parametrize("general", [False, True])
-def test_predictions_are_the_pair_likelihood(general):
-    dense, links = random_state(4, 6, general)
-    pairs = np.array([[0, 1], [5, 2], [14, 3]], dtype=np.int64)
-    out = np.ones(3)
-    add_dense_probabilities(0, 3, pairs, dense, links, 0.5, 2.0, new_work(6, 1), out)
-    pi = memberships(dense)
-    for i, (a, b) in enumerate(pairs):
-        if general:
-            p = general_pair_likelihood(1, pi[a], pi[b], links.blocks)
-        else:
-            p = pair_likelihood(1, pi[a], pi[b], links.value[:-1], float(links.value[-1]))
-        assert out[i] == pytest.approx(0.5 + 2.0 * p, rel=1e-10)
 
 
 def test_a_row_that_underflows_goes_on(batches):

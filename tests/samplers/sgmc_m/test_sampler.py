@@ -157,14 +157,19 @@ def test_no_array_of_nodes_times_communities_is_ever_made():
 
 
 def test_predictions_are_those_of_the_rows_written_out():
-    data = small_network(60, 4, 6)
+    """With the bulk's part; isolated nodes have the mean of their rows."""
+    linked = planted(60, 4, degree=6, seed=5).graph
+    data = hold_out(Graph.from_edges(linked.edges(), nodes=range(64)), 0.05, seed=2)
     sampler = make(data, 9, start="random")
     state, _ = run(sampler, 3)
-    pi = [row.memberships() for row in splits(sampler, state)]
+    pi = np.stack([row.memberships() for row in splits(sampler, state)])
+    isolated = data.training.degrees == 0
+    pi[isolated] = pi[isolated].mean(axis=0)
     value = sampler.strengths(state)
-    out = np.full(data.n_pairs, 0.5)
-    sampler.predict(state, data.pairs, 0.5, 0.25, out)
-    exact = [pair_likelihood(1, pi[a], pi[b], value[:-1], value[-1]) for a, b in data.pairs]
+    pairs = np.concatenate([data.pairs, [(5, 61), (62, 7), (60, 63)]])
+    out = np.full(len(pairs), 0.5)
+    sampler.predict(state, pairs, 0.5, 0.25, out)
+    exact = [pair_likelihood(1, pi[a], pi[b], value[:-1], value[-1]) for a, b in pairs]
     assert out == pytest.approx(0.25 + 0.25 * np.array(exact), rel=1e-5)
 
 

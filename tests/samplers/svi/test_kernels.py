@@ -10,7 +10,6 @@ from blockmix.samplers.svi.kernels import (
     Factors,
     Local,
     add_inside,
-    add_mean_probabilities,
     commit_nodes,
     coupled_factors,
     draw_memberships,
@@ -147,18 +146,6 @@ def test_a_batch_of_all_nodes_with_all_partners_is_the_full_step(dense_network, 
 def test_the_schedule_is_the_reference():
     for t in (0.0, 1.0, 33.0, 1e6):
         assert schedule(t, 0.7, 20.0, 0.6) == pytest.approx(svi.step_size(t, 0.7, 20.0, 0.6), rel=1e-14)
-
-
-def test_predictions_are_the_model_at_the_means():
-    rng = np.random.default_rng(3)
-    gamma, value = rng.gamma(0.5, size=(9, 4)) + 0.01, rng.random(5)
-    pairs = np.array([(a, b) for a in range(9) for b in range(a)])
-    mean = svi.membership_moments(gamma)[0]
-    expected = np.array([svi.expected_probability(mean[a], mean[b], value) for a, b in pairs])
-    out = np.ones(len(pairs))
-    add_mean_probabilities(0, 20, pairs, gamma, value, 0.25, 0.75, out)
-    add_mean_probabilities(20, len(pairs), pairs, gamma, value, 0.25, 0.75, out)
-    np.testing.assert_allclose(out, 0.25 + 0.75 * expected, rtol=ROUNDING)
 
 
 def test_draws_have_the_moments_of_their_factors():

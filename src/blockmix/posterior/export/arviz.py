@@ -1,4 +1,4 @@
-"""The draws as an ArviZ DataTree, labels matched between chains."""
+"""The posterior samples as an ArviZ DataTree, labels matched between chains."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockmix.errors import InputError, optional
-from blockmix.tables.samples import Draw
 
 if TYPE_CHECKING:
     from blockmix.graph.labels import Label
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def to_arviz(post: Posterior, *, nodes: Sequence[Label] = ()) -> Any:
-    """See `Posterior.to_arviz`."""
+    """Convert to ArviZ, see `Posterior.to_arviz`."""
     arviz = optional("arviz_base", "to_arviz", 'pip install "blockmix[arviz]"')
     kept = min((len(chain) for chain in post.draws), default=0)
     if not kept:
@@ -29,12 +28,12 @@ def to_arviz(post: Posterior, *, nodes: Sequence[Label] = ()) -> Any:
     coords: dict[str, Any] = {"community": np.arange(post.n_communities)}
     dims = {"strength": ["community"]}
     if post.blocks_mean is None:
-        variables["background"] = np.array([[d.strengths[-1] for d in chain] for chain in chains])
+        variables["background"] = np.array([[sample.strengths[-1] for sample in chain] for chain in chains])
     if len(nodes):
         numbers = post.graph.labels.indices(list(nodes))
         variables["membership"] = np.stack(
             [
-                np.stack([node_memberships(draw, numbers, number) for draw in chain])
+                np.stack([sample.memberships(numbers, number) for sample in chain])
                 for chain, number in zip(chains, post.numbers, strict=True)
             ]
         )
@@ -42,13 +41,3 @@ def to_arviz(post: Posterior, *, nodes: Sequence[Label] = ()) -> Any:
     tree = arviz.from_dict({"posterior": variables}, coords=coords, dims=dims)
     tree["posterior"].attrs.update(inference_library="blockmix", run=json.dumps(post.provenance, default=str))
     return tree
-
-
-def node_memberships(draw: Draw, nodes: NDArray[np.int64], numbers: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Memberships of a few nodes in one draw: nodes x communities, in the numbering of the posterior."""
-    ends = np.cumsum(draw.counts, dtype=np.int64)
-    found = np.zeros((len(nodes), len(numbers)))
-    for i, a in enumerate(nodes):
-        held = slice(int(ends[a]) - int(draw.counts[a]), int(ends[a]))
-        found[i, numbers[np.asarray(draw.communities[held], dtype=np.int64)]] = draw.weights[held]
-    return np.asarray(found / found.sum(axis=1, keepdims=True))

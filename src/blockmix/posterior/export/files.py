@@ -21,7 +21,7 @@ from blockmix.graph.labels import Labels
 from blockmix.posterior.posterior import Posterior
 
 MEMBERSHIPS, COMMUNITIES, HELD_OUT = "memberships.tsv", "communities.txt", "held_out.tsv"
-# Rows formatted in one call: enough to make the cost of the call vanish, few enough to stay in cache.
+# Rows formatted in one call: so many that the cost of a call does not matter, few enough to stay in cache.
 _ROWS_AT_ONCE = 1 << 14
 # A label with one of these would break a table; with a quote in front it would be taken for a quoted one.
 _BREAKS_TABLE = re.compile(r'[\t\n\r]|^"')
@@ -65,7 +65,7 @@ def write_held_out(post: Posterior, path: Path) -> None:
 def prediction_table(
     labels: Labels, pairs: NDArray[np.int64], probability: NDArray[np.float64]
 ) -> Iterator[str]:
-    """Text of node_a, node_b, probability for these pairs of node numbers, in pieces."""
+    """Return the text of node_a, node_b, probability for these pairs of node numbers, in pieces."""
     names = label_texts(labels)
     columns = [names[pairs[:, 0]], names[pairs[:, 1]], probability]
     return _table("node_a\tnode_b\tprobability", "%s\t%s\t%.6g\n", columns)
@@ -95,7 +95,7 @@ def write_text_files(post: Posterior, folder: Path, *, threshold: float = 0.1) -
 
 
 def label_texts(labels: Labels, breaking: re.Pattern[str] = _BREAKS_TABLE) -> NDArray[np.object_]:
-    """Every label as text. One that would break the file is quoted as in CSV.
+    """Return every label as text. One that would break the file is quoted as in CSV.
 
     >>> label_texts(Labels.of(["ann", "b\\tob"])).tolist()
     ['ann', '"b\\tob"']
@@ -114,7 +114,7 @@ def _cover_line(names: list[str]) -> str:
 
 
 def _table(header: str, row: str, columns: list[NDArray[Any]]) -> Iterator[str]:
-    """The header and the rows, many at a time."""
+    """Yield the header and the rows, many at a time."""
     yield header + "\n"
     for begin in range(0, len(columns[0]) if columns else 0, _ROWS_AT_ONCE):
         parts = [column[begin : begin + _ROWS_AT_ONCE].tolist() for column in columns]

@@ -12,20 +12,20 @@ import numpy as np
 
 from blockmix.errors import InputError, optional
 from blockmix.posterior.export.files import write_pieces
-from blockmix.posterior.tables import Membership
+from blockmix.posterior.views import Membership
 
 if TYPE_CHECKING:
     from blockmix.posterior.posterior import Posterior
 
 
 def to_pandas(post: Posterior, *, threshold: float = 0.0, level: float = 0.9) -> Any:
-    """See `Posterior.to_pandas`."""
+    """Make a pandas data frame, see `Posterior.to_pandas`."""
     pandas = optional("pandas", "to_pandas", "pip install pandas")
     return pandas.DataFrame(post.memberships(threshold=threshold, level=level).columns())
 
 
 def to_polars(post: Posterior, *, threshold: float = 0.0, level: float = 0.9) -> Any:
-    """See `Posterior.to_polars`."""
+    """Make a polars data frame, see `Posterior.to_polars`."""
     polars = optional("polars", "to_polars", 'pip install "blockmix[io]"')
     columns = post.memberships(threshold=threshold, level=level).columns()
     # Labels of mixed types have no column type of their own: they become text.
@@ -37,7 +37,7 @@ def to_polars(post: Posterior, *, threshold: float = 0.0, level: float = 0.9) ->
 
 
 def write_parquet(post: Posterior, path: str | Path, *, threshold: float = 0.0, level: float = 0.9) -> None:
-    """See `Posterior.write_parquet`."""
+    """Write a Parquet file, see `Posterior.write_parquet`."""
     frame = to_polars(post, threshold=threshold, level=level)
     try:
         frame.write_parquet(path)
@@ -46,7 +46,7 @@ def write_parquet(post: Posterior, path: str | Path, *, threshold: float = 0.0, 
 
 
 def write_csv(post: Posterior, path: str | Path, *, threshold: float = 0.0, level: float = 0.9) -> None:
-    """See `Posterior.write_csv`."""
+    """Write comma-separated text, see `Posterior.write_csv`."""
     write_pieces(Path(path), _csv_lines(post, threshold, level))
 
 

@@ -24,7 +24,7 @@ _KEYS = (
 
 
 def to_networkx(post: Posterior) -> Any:
-    """See `Posterior.to_networkx`."""
+    """Make a networkx graph, see `Posterior.to_networkx`."""
     optional("networkx", "to_networkx", 'pip install "blockmix[networkx]"')
     network = post.graph.to_networkx()
     for a, label in enumerate(network.nodes):
@@ -42,7 +42,7 @@ def to_networkx(post: Posterior) -> Any:
 
 
 def to_cdlib(post: Posterior, *, threshold: float = 0.1) -> Any:
-    """See `Posterior.to_cdlib`."""
+    """Make a cdlib clustering, see `Posterior.to_cdlib`."""
     cdlib = optional("cdlib", "to_cdlib", "pip install cdlib")
     settings = {
         "threshold": threshold,
@@ -56,7 +56,7 @@ def to_cdlib(post: Posterior, *, threshold: float = 0.1) -> Any:
 
 
 def write_graphml(post: Posterior, path: str | Path) -> None:
-    """See `Posterior.write_graphml`."""
+    """Write GraphML, see `Posterior.write_graphml`."""
     write_pieces(Path(path), _graphml(post))
 
 
@@ -74,7 +74,7 @@ def _graphml(post: Posterior) -> Iterator[str]:
 
 
 def _node(a: int, label: str, community: Any, mean: Any, sd: Any) -> str:
-    """One node: its label, its largest membership, and all of them as `community:mean` pairs."""
+    """Return the text of one node: its label, its largest membership, and all of them as `community:mean` pairs."""
     text = escape(_NOT_XML.sub("\N{REPLACEMENT CHARACTER}", label))
     first = (
         f'<data key="community">{community[0]}</data><data key="membership">{mean[0]:.6f}</data>'

@@ -21,7 +21,7 @@ _LOOKED_UP_AT_ONCE = 4096
 
 
 def read_pairs(path: str | Path, labels: Labels) -> NDArray[np.int64]:
-    """The pairs of a file, plain or .gz, as node numbers, one row each; "-" reads standard input.
+    """Read the pairs of a file, plain or .gz, as node numbers, one row each; "-" reads standard input.
 
     Lines that start with # or % are comments and columns after the second are ignored. A label that is not in
     the network, or a node paired with itself, is a `GraphFormatError` that names the line.
@@ -70,7 +70,7 @@ def _text(source: str, path: str | Path) -> str:
 
 
 def _fields(source: str, text: str, labels: Labels) -> tuple[list[int], list[list[str]]]:
-    """Line numbers and the labels on these lines, without comments, blank lines and column names."""
+    """Return line numbers and the labels on these lines, without comments, blank lines and column names."""
     numbers: list[int] = []
     fields: list[list[str]] = []
     separator: str | None = None
@@ -93,7 +93,7 @@ def _fields(source: str, text: str, labels: Labels) -> tuple[list[int], list[lis
 
 
 def _separator(line: str, labels: Labels) -> str | None:
-    """What separates text labels in this file, by its first line: a tab, else a comma, else blanks (None)."""
+    """Return what separates text labels in this file, by its first line: a tab, else a comma, else blanks (None)."""
     if labels.kind != "text":
         return None
     bare = "".join(line.split('"')[::2])
@@ -120,7 +120,7 @@ def _names_columns(first: list[str], labels: Labels) -> bool:
 
 
 def _nodes(source: str, numbers: list[int], names: list[str], labels: Labels) -> NDArray[np.int64]:
-    """The nodes with these labels; parts are looked up together, and only a part that fails one by one."""
+    """Look up the nodes with these labels, many at once, and one by one where that fails."""
     nodes = np.empty(len(names), dtype=np.int64)
     for begin in range(0, len(names), _LOOKED_UP_AT_ONCE):
         part = names[begin : begin + _LOOKED_UP_AT_ONCE]
@@ -141,6 +141,6 @@ def _unknown(source: str, numbers: list[int], names: list[str], labels: Labels) 
                 path=source,
                 line=number,
                 text=name,
-                remedy="Use labels as they stand in the edge list.",
+                remedy="Use labels as they are in the edge list.",
             )
     raise AssertionError("a label that could not be looked up was found")

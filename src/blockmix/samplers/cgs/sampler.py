@@ -37,7 +37,7 @@ from blockmix.samplers.exact import (
     start_memberships,
 )
 from blockmix.tables.layout import Key, Rows, empty_rows
-from blockmix.tables.predictor import predict_rows
+from blockmix.tables.predictor import Predictor
 
 # Seconds a pair costs, and every community adds to it (docs/lab-notes.md).
 SECONDS_A_PAIR, SECONDS_A_COMMUNITY = 1e-7, 1e-8
@@ -103,6 +103,7 @@ class Cgs:
         )  # fmt: skip
         self.network, self.prior, self.background = network_of(data), prior_of(model), fixed_background(model)
         check_pairs(self.pairs, self.network, self.nodes)
+        self.predictor = Predictor(self.graph.degrees == 0)
         self.scratch = new_pair_scratch(self.nodes, k)
 
     def compile(self) -> None:
@@ -176,8 +177,8 @@ class Cgs:
     def predict(
         self, state: CgsState, pairs: NDArray[np.int64], keep: float, share: float, out: NDArray[np.float64]
     ) -> None:
-        """out = keep * out + share * (M1) of every pair."""
-        predict_rows(self.workers, pairs, state.rows, state.strengths, keep, share, out)
+        """Set out = keep * out + share * (M1) of every pair."""
+        self.predictor.predict(self.workers, pairs, state.rows, state.strengths, keep, share, out)
 
     def arrays(self, state: CgsState) -> dict[str, NDArray[Any]]:
         """Everything the state is, for a checkpoint; counts follow from the indicators."""

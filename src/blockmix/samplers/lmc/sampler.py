@@ -30,7 +30,7 @@ from blockmix.samplers.exact import (
 from blockmix.samplers.lmc.rows import Tuning, new_row_scratch, update_rows
 from blockmix.samplers.lmc.strengths import update_all_strengths
 from blockmix.tables.layout import Key, Rows, Strengths, empty_rows
-from blockmix.tables.predictor import predict_rows
+from blockmix.tables.predictor import Predictor
 
 # Seconds a pair costs, and every community adds to it (docs/lab-notes.md).
 SECONDS_A_PAIR, SECONDS_A_COMMUNITY = 3e-7, 4e-8
@@ -114,6 +114,7 @@ class Lmc:
         self.pairs = pairs_within_limits(self.name, data, k, 16, 24 * k, seconds, options)
         self.network, self.prior = network_of(data), prior_of(model)
         check_pairs(self.pairs, self.network, self.nodes)
+        self.predictor = Predictor(self.graph.degrees == 0)
         # (H1) M_a: one more than the links, so that the total stays away from zero where there are none.
         self.expansion = 1.0 + self.graph.degrees.astype(np.float64)
         self.blocks = k + (model.background is None)
@@ -192,8 +193,8 @@ class Lmc:
     def predict(
         self, state: LmcState, pairs: NDArray[np.int64], keep: float, share: float, out: NDArray[np.float64]
     ) -> None:
-        """out = keep * out + share * (M1) of every pair."""
-        predict_rows(self.workers, pairs, state.rows, state.strengths.value, keep, share, out)
+        """Set out = keep * out + share * (M1) of every pair."""
+        self.predictor.predict(self.workers, pairs, state.rows, state.strengths.value, keep, share, out)
 
     def arrays(self, state: LmcState) -> dict[str, NDArray[Any]]:
         """Everything the state is, for a checkpoint."""

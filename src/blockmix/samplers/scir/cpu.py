@@ -24,7 +24,7 @@ from blockmix.samplers.scir.strengths import (
     update_strengths,
 )
 from blockmix.tables.layout import FIXED_POINT, empty_rows
-from blockmix.tables.predictor import PooledForecast
+from blockmix.tables.predictor import Predictor
 
 
 class CpuKernels:
@@ -45,7 +45,7 @@ class CpuKernels:
         self.members = np.zeros((k, 2))
         self.counts = PairCounts(np.zeros(k + 1), np.zeros(k + 1))
         self.update = local_update(problem)
-        self.predictor = PooledForecast(degrees, k)
+        self.predictor = Predictor(degrees == 0)
 
     def refresh_members(self, state: ScirState) -> None:
         """Add the workers' changes to the running sums."""

@@ -16,7 +16,6 @@ from blockmix.samplers.langevin.dynamics import (
     Links,
     Schedule,
     Work,
-    dot,
     first_of_run,
     meet_pairs,
     meet_partners,
@@ -132,16 +131,3 @@ def iterate(
         update_strengths(a, y, nodes[1:], count, scale, eps, schedule.adapt, how, now, dense, links, work)
         updates += count + 1
     return last, updates
-
-
-@kernel
-def add_dense_probabilities(
-    begin: int, end: int, pairs: np.ndarray, dense: Dense, links: Links, keep: float, share: float,
-    work: Work, out: np.ndarray,
-) -> None:  # fmt: skip
-    """out = keep * out + share * (link probability under this state), for the pairs [begin, end)."""
-    for i in range(begin, end):
-        a, b = pairs[i, 0], pairs[i, 1]
-        slopes(a, dense, links, work)
-        probability = links.value[-1] + dot(work.slope, dense.phi, b) / dense.total[b]
-        out[i] = keep * out[i] + share * probability

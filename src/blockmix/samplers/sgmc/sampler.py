@@ -38,7 +38,6 @@ from blockmix.samplers.langevin.strengths import (
 from blockmix.samplers.minibatch import MiniBatches, iteration_key
 from blockmix.samplers.sgmc.iterations import (
     PIECE,
-    add_dense_probabilities,
     iterate,
     put_in_place,
     update_nodes,
@@ -49,6 +48,7 @@ from blockmix.samplers.starts.memberships import HOME_SHARE, random_parts, start
 from blockmix.samplers.starts.partition import find_parts
 from blockmix.tables.layout import Key, Rows, empty_rows
 from blockmix.tables.minibatch import draw_pairs
+from blockmix.tables.predictor import Predictor
 
 
 @dataclass
@@ -77,6 +77,7 @@ class Sgmc:
         self.graph, self.model, self.options, self.workers = data.training, model, options, workers
         self.nodes, self.communities = self.graph.n_nodes, model.communities
         self.slots = k = self.communities
+        self.predictor = Predictor(self.graph.degrees == 0)
         self.batches = MiniBatches(data, options.batch_non_links)
         self.how = Dynamics(
             options.neighbors, options.non_neighbors, model.concentration, model.unlinked_concentration,
@@ -214,14 +215,9 @@ class Sgmc:
     def predict(
         self, state: SgmcState, pairs: NDArray[np.int64], keep: float, share: float, out: NDArray[np.float64]
     ) -> None:
-        """out = keep * out + share * (M1) of every pair, or (M9) in the general model."""
-
-        def predict(worker: int, begin: int, end: int) -> None:
-            add_dense_probabilities(
-                begin, end, pairs, state.dense, state.links, keep, share, self.work[worker], out
-            )
-
-        self.workers.share(len(pairs), predict)
+        """Set out = keep * out + share * (M1) of every pair, or (M9) in the general model."""
+        rows, strengths = self.memberships(state), self.strengths(state)
+        self.predictor.predict(self.workers, pairs, rows, strengths, keep, share, out)
 
     def arrays(self, state: SgmcState) -> dict[str, NDArray[Any]]:
         """Everything the state is, for a checkpoint."""

@@ -40,12 +40,12 @@ def shared_sums(
 
 @kernel
 def add_split_probabilities(
-    begin: int, end: int, pairs: np.ndarray, keep: float, share: float, table: SplitRows, strength: Strength,
-    scratch: SplitScratch, out: np.ndarray,
+    pairs: np.ndarray, keep: float, share: float, table: SplitRows, strength: Strength, scratch: SplitScratch,
+    out: np.ndarray,
 ) -> None:  # fmt: skip
-    """out = keep * out + share * (M1) for the pairs [begin, end), the bulk's part included."""
+    """Set out = keep * out + share * (M1) for every pair, the bulk's part included."""
     loaded, count, p, mean = np.int64(-1), 0, 0.0, 0.0
-    for i in range(begin, end):
+    for i in range(len(pairs)):
         a = pairs[i, 0]
         if a != loaded:
             clear_places(count, scratch)

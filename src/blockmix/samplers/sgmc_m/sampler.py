@@ -32,6 +32,7 @@ from blockmix.samplers.sgmc_m.iterations import FULL_BUFFER, FULL_TABLE, LARGE_B
 from blockmix.samplers.sgmc_m.nodes import SplitSettings, Strength, new_split_scratch, update_split_range
 from blockmix.samplers.sgmc_m.options import SgmcMOptions
 from blockmix.samplers.sgmc_m.pairs import add_split_probabilities, fill_excess, update_split_strengths
+from blockmix.samplers.sgmc_m.pooled import with_pooled_row
 from blockmix.samplers.sgmc_m.split import Pool
 from blockmix.samplers.sgmc_m.table import (
     SplitRows,
@@ -84,6 +85,7 @@ class SgmcM:
         self.nodes, self.communities = graph.n_nodes, model.communities
         k = self.communities
         self.slots = min(options.slots, k)
+        self.isolated = graph.degrees == 0
         self.batches = MiniBatches(data, options.batch_non_links)
         self.how = Dynamics(
             options.neighbors, options.non_neighbors, model.concentration, model.unlinked_concentration, True,
@@ -250,12 +252,18 @@ class SgmcM:
     def predict(
         self, state: SgmcMState, pairs: NDArray[np.int64], keep: float, share: float, out: NDArray[np.float64]
     ) -> None:
-        """out = keep * out + share * (M1) of every pair, with everything that is in the bulk (A4)."""
-        strength = self._strength(state.links)
+        """Set out = keep * out + share * (M1) of every pair, with everything that is in the bulk (A4).
+
+        Isolated nodes have the pooled row that they have in `tables.predictor`, here as a row of the table.
+        """
+        strength, table = self._strength(state.links), state.table
+        if self.isolated[pairs].any():
+            table = with_pooled_row(table, np.flatnonzero(self.isolated), self.communities)
+            pairs = np.where(self.isolated[pairs], self.nodes, pairs)
 
         def predict(worker: int, begin: int, end: int) -> None:
             add_split_probabilities(
-                begin, end, pairs, keep, share, state.table, strength, self.scratch[worker], out
+                pairs[begin:end], keep, share, table, strength, self.scratch[worker], out[begin:end]
             )
 
         self.workers.share(len(pairs), predict)

@@ -1,1 +1,1 @@
-"""Where chains begin: partitions, memberships and strengths, and what the user gives."""
+"""Where chains start: partitions, memberships and strengths, and starts that the user gives."""

@@ -3,7 +3,7 @@
 Groups of groups make a tree. No single resolution suits a network that has both small dense communities and large
 loose ones; a cut may take the small groups of one branch and a large group of another. With the background fixed the
 integrated likelihood is a sum over the parts of a partition, so the best cut is found from the leaves to the root
-in one pass: a group stands as one part where that is worth more than the best cut through what it is made of.
+in one pass: a group is one part where its score is higher than that of the best cut through its own groups.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betaln, gammaln
 
-# What a part costs: K shares from a Dirichlet(1/K), times the K! ways to number the parts, leave one nat a part.
+# The prior's penalty of a part: K shares from a Dirichlet(1/K), times the K! ways to number the parts, leave one nat.
 PRICE = 1.0
-# At this price every merger that the tree has is worth while.
+# At this price every merger in the tree raises the score.
 MOST_PRICE = 1e12
 
 Groups = NDArray[np.int64]
@@ -33,24 +33,24 @@ class Dendrogram:
     sizes: list[Counts] = field(default_factory=list)
 
     def grow(self, parents: Groups, inside: Counts, sizes: Counts) -> None:
-        """A step up: where each group goes, the links inside the new ones and their sizes in nodes."""
+        """Add a level: the new group of each group, the links inside the new ones and their sizes in nodes."""
         self.parents.append(parents)
         self.inside.append(inside)
         self.sizes.append(sizes)
 
     def cut(self, background: float, price: float = PRICE) -> Groups:
-        """The part of every node in the best cut, each part costing `price`."""
-        stands = []
+        """Return the part of every node in the best cut, each part with the penalty `price`."""
+        is_part = []
         best = np.full(self.nodes, -price)
         for parents, inside, sizes in zip(self.parents, self.inside, self.sizes, strict=True):
             apart = np.bincount(parents, weights=best, minlength=len(sizes))
             whole = part_score(inside, sizes, background) - price
-            stands.append(whole > apart)
+            is_part.append(whole > apart)
             best = np.maximum(whole, apart)
-        return self._named(stands)
+        return self._numbered(is_part)
 
     def cut_to(self, parts: int, background: float) -> Groups:
-        """The best cut with at most so many parts, as far as a price brings it about; or the coarsest there is."""
+        """Return the best cut with at most so many parts that some price gives, or the coarsest one."""
         low, high = PRICE, 2.0 * PRICE
         found = self.cut(background)
         if found.max(initial=0) < parts:
@@ -68,12 +68,12 @@ class Dendrogram:
                 low = middle
         return found
 
-    def _named(self, stands: list[NDArray[np.bool_]]) -> Groups:
-        """From the root down: a group has the part of the group above it, if that has one, or else is one or none."""
+    def _numbered(self, is_part: list[NDArray[np.bool_]]) -> Groups:
+        """Give every node the number of its part: from the root down, the first group that is one."""
         if not self.parents:
             return np.arange(self.nodes)
         above, fresh = np.full(len(self.sizes[-1]), -1), self.nodes
-        for parents, own in zip(reversed(self.parents), reversed(stands), strict=True):
+        for parents, own in zip(reversed(self.parents), reversed(is_part), strict=True):
             alone = (above < 0) & own
             above[alone] = fresh + np.arange(np.count_nonzero(alone))
             fresh += int(np.count_nonzero(alone))
@@ -84,9 +84,9 @@ class Dendrogram:
 
 
 def part_score(inside: Counts, sizes: Counts, background: float) -> Counts:
-    """What a part adds to the log likelihood, over its links and non-links being background's, and to the prior.
+    """Compute what a part adds to the log likelihood, relative to the background, and to the prior.
 
-    The prior of a part of n nodes is Gamma(n); the rest of it is the price.
+    The prior of a part of n nodes is Gamma(n); the price is the rest of the prior.
     """
     pairs = sizes * (sizes - 1) / 2
     apart = inside * np.log(background) + (pairs - inside) * np.log1p(-background)

@@ -20,7 +20,7 @@ GIVEN_SHARE = 0.9
 
 
 def given_memberships(graph: Graph, init: Any) -> sp.csr_array:
-    """What the user gave as `init`, as an N x K matrix of weights whose rows add up to one, or to zero.
+    """Convert what the user gave as `init` to an N x K matrix of weights whose rows add up to one, or to zero.
 
     Accepted: a mapping or list of communities, each a collection of node labels, as `Posterior.communities` or
     networkx give them; an object with `communities`, as those of cdlib and a `Posterior`; a matrix of nodes x
@@ -50,6 +50,7 @@ def given_memberships(graph: Graph, init: Any) -> sp.csr_array:
 
 
 def _of_cover(graph: Graph, cover: Any) -> sp.csr_array:
+    """Convert communities, each a collection of node labels, to weights of one."""
     groups = list(cover.values()) if isinstance(cover, Mapping) else cover
     if isinstance(groups, str) or not isinstance(groups, Iterable):
         raise InputError(f"init must be a cover or a matrix of memberships, not {type(cover).__name__}")
@@ -68,7 +69,7 @@ def _of_cover(graph: Graph, cover: Any) -> sp.csr_array:
 def given_rows(
     graph: Graph, weights: sp.csr_array, model: Model, slots: int, rng: np.random.Generator
 ) -> Rows:
-    """Rows that start at the given weights; nodes without any start in a random community."""
+    """Return rows that start at the given weights; nodes without any start in a random community."""
     rows = empty_rows(graph.n_nodes, slots)
     extra = rng.integers(0, model.communities, graph.n_nodes)
     for a in range(graph.n_nodes):
@@ -87,7 +88,7 @@ def given_rows(
 
 
 def given_strengths(graph: Graph, weights: sp.csr_array, model: Model) -> NDArray[np.float64]:
-    """Strengths at the density of links inside each given community, the background at that of the rest."""
+    """Return strengths at the density of links inside each given community, the background at that of the rest."""
     padded = sp.csr_array(weights)
     padded.resize((graph.n_nodes, model.communities))
     ends = graph.edges()

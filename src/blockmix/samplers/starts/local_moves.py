@@ -12,11 +12,11 @@ def local_moves(
     offsets: np.ndarray, neighbors: np.ndarray, weights: np.ndarray, sizes: np.ndarray, resolution: float,
     order: np.ndarray, parts: np.ndarray,
 ) -> int:  # fmt: skip
-    """Move nodes between parts while that raises links inside - resolution * pairs inside; returns the moves.
+    """Move nodes between parts while that raises links inside - resolution * pairs inside; return the number of moves.
 
-    Nodes wait in a queue; a node that moves wakes its neighbours in other parts (Traag, Waltman and van Eck
-    2019, fast local moving). `sizes` are the numbers of original nodes in each node of an aggregated network;
-    an entry of a node with itself is ignored, since it moves along.
+    Nodes are in a queue; a node that moves puts its neighbours in other parts back into the queue (Traag, Waltman
+    and van Eck 2019, fast local moving). `sizes` are the numbers of original nodes in each node of an aggregated
+    network; an entry of a node with itself is ignored, since it moves along.
     """
     nodes = len(sizes)
     part_size = np.zeros(nodes)

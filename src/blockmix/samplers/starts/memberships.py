@@ -1,4 +1,4 @@
-"""Where chains begin: a hard partition of the nodes turned into memberships and strengths."""
+"""Memberships and strengths to start at, from a hard partition of the nodes."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from blockmix.graph.graph import Graph
 from blockmix.model import Model
 from blockmix.tables.layout import Rows, Strengths, empty_rows
 
-# Share of a node's membership that begins in its part; the rest is somewhere at random, to move from there.
+# Share of a node's membership that starts in its part; the rest is in a random community, so that it can move.
 HOME_SHARE = 0.8
 
 
 def random_parts(graph: Graph, communities: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Every node in a part drawn uniformly."""
+    """Draw a part for every node, uniformly."""
     return rng.integers(0, communities, graph.n_nodes)
 
 
 def start_rows(
     graph: Graph, parts: NDArray[np.int64], model: Model, slots: int, rng: np.random.Generator
 ) -> Rows:
-    """Memberships that begin mostly in the node's part and a little in another community."""
+    """Return memberships that start mostly in the node's part and a little in another community."""
     rows = empty_rows(graph.n_nodes, slots)
     k = model.communities
     rows.words[:, 0] = parts
@@ -34,7 +34,7 @@ def start_rows(
 
 
 def dense_rows(rows: Rows, communities: int) -> Rows:
-    """The same memberships with a slot for every community, in order: the rows of the dense form."""
+    """Return the same memberships with a slot for every community, in order: the rows of the dense form."""
     dense = empty_rows(len(rows.total), communities)
     dense.words[:, ::2] = np.arange(communities)
     dense.weights[:, 1::2] = 0.0
@@ -46,7 +46,7 @@ def dense_rows(rows: Rows, communities: int) -> Rows:
 
 
 def start_strengths(graph: Graph, parts: NDArray[np.int64], model: Model) -> Strengths:
-    """Strengths at the density of links inside each part, the background at that between parts."""
+    """Return strengths at the density of links inside each part, the background at that between parts."""
     k = model.communities
     ends = graph.edges()
     inside = parts[ends[:, 0]] == parts[ends[:, 1]]

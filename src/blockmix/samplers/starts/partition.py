@@ -1,10 +1,9 @@
 """A hard partition to start from: constant-Potts communities, fine to coarse, the best by its likelihood.
 
-A random start leaves some communities merged and others split, and a sampler does not repair that in any
-reasonable time. So nodes are first grouped by local moving at a high resolution, the groups are grouped again
-at lower and lower resolutions, and of all the partitions met on the way, and the best cuts through the tree they make
-(`dendrogram.py`), the one with at most K parts and the highest integrated likelihood is taken (Traag, Van Dooren and
-Nesterov 2011; Daudin, Picard and Robin 2008).
+From a random start some communities stay merged and others split for longer than any run. So nodes are first grouped
+by local moving at a high resolution, and the groups are grouped again at lower and lower resolutions. Of all these
+partitions, and of the best cuts through the tree they make (`dendrogram.py`), the one with at most K parts and the
+highest integrated likelihood is used (Traag, Van Dooren and Nesterov 2011; Daudin, Picard and Robin 2008).
 """
 
 from __future__ import annotations
@@ -24,8 +23,8 @@ from blockmix.samplers.starts.local_moves import local_moves
 
 # Resolutions go from here down to a share of the density, each this many times smaller than the last.
 FINEST, COARSEST_SHARE, FACTOR = 0.5, 0.3, 2.0**0.5
-# Partitions with fewer parts than this share of K are not looked at: where communities are hard to see, the
-# likelihood would rather have one, and a chain that starts there finds nothing else.
+# Partitions with fewer parts than this share of K are left out: where communities are hard to see, a single part has
+# the highest likelihood, and a chain that starts there finds nothing else.
 FEWEST_SHARE = 0.25
 
 Parts = NDArray[np.int64]
@@ -45,7 +44,7 @@ class Level:
 
 
 def find_parts(graph: Graph, communities: int, rng: np.random.Generator) -> Parts:
-    """A part in 0..K-1 for every node; nodes without links are spread at random."""
+    """Find a part in 0..K-1 for every node; isolated nodes are spread at random."""
     if graph.n_edges == 0:
         return rng.integers(0, communities, graph.n_nodes)
     candidates, resolution = _candidates(graph, communities, rng)
@@ -62,7 +61,8 @@ def find_parts(graph: Graph, communities: int, rng: np.random.Generator) -> Part
 
 
 def _candidates(graph: Graph, communities: int, rng: np.random.Generator) -> tuple[list[Parts], float]:
-    """With at most K parts: the best level, the best cut, and the best cut that has no more; the level's resolution."""
+    """Return three partitions with at most K parts (the best level, the best cut, the best cut that has no more), and
+    the resolution of that level."""
     best, best_score, best_resolution = np.zeros(graph.n_nodes, dtype=np.int64), -np.inf, FINEST
     tree = Dendrogram(graph.n_nodes)
     for resolution, level, parents, parts in fine_to_coarse(graph, rng):
@@ -80,8 +80,8 @@ def _candidates(graph: Graph, communities: int, rng: np.random.Generator) -> tup
 
 
 def fine_to_coarse(graph: Graph, rng: np.random.Generator) -> Iterator[tuple[float, Level, Parts, Parts]]:
-    """At lower and lower resolutions: the resolution, the aggregated network, the group that each group of the last one
-    (at first each node) is in now, and that of each node."""
+    """Yield, at lower and lower resolutions: the resolution, the aggregated network, the new group of each group of the
+    level before (at first of each node), and the group of each node."""
     level, parts = _base(graph), np.arange(graph.n_nodes)
     for resolution in _resolutions(graph):
         level, parents = _coarsen(level, resolution, rng)
@@ -90,14 +90,14 @@ def fine_to_coarse(graph: Graph, rng: np.random.Generator) -> Iterator[tuple[flo
 
 
 def best_cut(graph: Graph, tree: Dendrogram, parts: Parts) -> Parts:
-    """The best cut at the background of these parts, then that at its own background."""
+    """Return the best cut at the background of the best cut at the background of these parts."""
     for _ in range(2):
         parts = tree.cut(background_of(graph, parts))
     return parts
 
 
 def background_of(graph: Graph, parts: Parts) -> float:
-    """The share of linked pairs between parts, one link and one non-link added."""
+    """Return the share of linked pairs between parts, one link and one non-link added."""
     inside, sizes = inside_counts(graph, parts, int(parts.max()) + 1)
     links, pairs = graph.n_edges - inside.sum(), graph.n_pairs - (sizes * (sizes - 1) / 2).sum()
     return float((links + 1) / (pairs + 2))
@@ -119,7 +119,7 @@ def _resolutions(graph: Graph) -> list[float]:
 
 
 def _coarsen(level: Level, resolution: float, rng: np.random.Generator) -> tuple[Level, Parts]:
-    """Group the groups at this resolution until no move is left; also the group that each of them is in then."""
+    """Group the groups at this resolution until no move is left; return the level and the new group of each group."""
     parents = np.arange(len(level.sizes))
     while True:
         groups = np.arange(len(level.sizes))
@@ -152,16 +152,16 @@ def _move(level: Level, groups: Parts, resolution: float, rng: np.random.Generat
 
 
 def _polished(base: Level, parts: Parts, resolution: float, rng: np.random.Generator) -> Parts:
-    """Let single nodes move once more, at the resolution the partition was found at."""
+    """Move single nodes once more, at the resolution that the partition was found at."""
     moved = parts.copy()
     _move(base, moved, resolution, rng)
     return moved
 
 
 def _reduced(sizes: NDArray[np.float64], parts: Parts, communities: int) -> Parts:
-    """At most K parts: the two smallest are merged until that holds, linked or not.
+    """Merge the two smallest parts, linked or not, until there are at most K.
 
-    A merger of r and s adds n_r n_s pairs that are not linked, so small parts cost least.
+    A merger of r and s adds n_r n_s pairs that are not linked, so small parts lose least.
     """
     import heapq
 
@@ -185,7 +185,7 @@ def _reduced(sizes: NDArray[np.float64], parts: Parts, communities: int) -> Part
 
 
 def integrated_likelihood(graph: Graph, parts: Parts, communities: int) -> float:
-    """log p(links, parts) of the hard-partition model with every strength integrated out under Beta(1, 1)."""
+    """Compute log p(links, parts) of the hard-partition model with every strength integrated out under Beta(1, 1)."""
     inside, sizes = inside_counts(graph, parts, communities)
     pairs = sizes * (sizes - 1) / 2
     between_links, between_pairs = graph.n_edges - inside.sum(), graph.n_pairs - pairs.sum()
@@ -196,7 +196,7 @@ def integrated_likelihood(graph: Graph, parts: Parts, communities: int) -> float
 
 
 def inside_counts(graph: Graph, parts: Parts, communities: int) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Links inside every part, and its size."""
+    """Count the links inside every part, and its nodes."""
     first = np.repeat(parts, graph.degrees)
     inside = first == parts[graph.neighbors]
     links = np.bincount(first[inside], minlength=communities) / 2

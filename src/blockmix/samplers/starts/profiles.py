@@ -1,7 +1,7 @@
-"""A hard partition by whom nodes link to, not by whom they link among: the start of the general model.
+"""A hard partition of nodes that link to the same others: the start of the general model.
 
 Nodes of a block need not be linked to each other, so that looking for dense parts finds nothing. Nodes of a
-block have the same expected row of the adjacency matrix, and rows are told apart by its leading eigenvectors, those of
+block have the same expected row of the adjacency matrix, and its leading eigenvectors separate them, those of
 negative eigenvalues included (Sussman, Tang, Fishkind and Priebe 2012).
 """
 
@@ -14,14 +14,14 @@ from scipy.sparse.linalg import eigsh
 
 from blockmix.graph.graph import Graph
 
-# Up to so many nodes all eigenvectors are found at once; the iteration for a few of them needs room.
+# Up to so many nodes all eigenvectors are found at once; the iteration for a few of them needs more nodes.
 SMALL = 64
 # Attempts at grouping the rows, and rounds of each; the one with the smallest distances is taken.
 ATTEMPTS, ROUNDS = 5, 20
 
 
 def find_profiles(graph: Graph, communities: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """A part in 0..K-1 for every node; nodes without links are spread at random."""
+    """Find a part in 0..K-1 for every node; isolated nodes are spread at random."""
     parts = rng.integers(0, communities, graph.n_nodes)
     linked = np.flatnonzero(graph.degrees > 0)
     if len(linked) > communities > 1:
@@ -30,7 +30,7 @@ def find_profiles(graph: Graph, communities: int, rng: np.random.Generator) -> N
 
 
 def embedding(graph: Graph, dimensions: int, rng: np.random.Generator) -> NDArray[np.float64]:
-    """The eigenvectors of the adjacency matrix with the largest |eigenvalue|, scaled by its square root."""
+    """Compute the eigenvectors of the adjacency matrix with the largest |eigenvalue|, scaled by its square root."""
     adjacency = graph.to_scipy()
     if graph.n_nodes <= max(SMALL, 2 * dimensions):
         values, vectors = np.linalg.eigh(adjacency.toarray())
@@ -42,7 +42,7 @@ def embedding(graph: Graph, dimensions: int, rng: np.random.Generator) -> NDArra
 
 
 def _grouped(rows: NDArray[np.float64], groups: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """k-means from several starts; a group that loses all its rows stays empty."""
+    """Group rows by k-means from several starts; a group that loses all its rows stays empty."""
     best, least = np.zeros(len(rows), dtype=np.int64), np.inf
     for _ in range(ATTEMPTS):
         centers = _spread(rows, groups, rng)
@@ -58,7 +58,7 @@ def _grouped(rows: NDArray[np.float64], groups: int, rng: np.random.Generator) -
 
 
 def _spread(rows: NDArray[np.float64], groups: int, rng: np.random.Generator) -> NDArray[np.float64]:
-    """Rows to begin at, each drawn in proportion to its squared distance from those before (k-means++)."""
+    """Draw rows to start at, each in proportion to its squared distance from those before (k-means++)."""
     centers = np.empty((groups, rows.shape[1]))
     centers[0] = rows[rng.integers(len(rows))]
     squares = np.full(len(rows), np.inf)

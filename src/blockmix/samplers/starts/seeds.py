@@ -1,4 +1,4 @@
-"""A random start that knows the links: every node in the part of the nearest of K random nodes."""
+"""A random start that uses the links: every node in the part of the nearest of K random nodes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from blockmix.graph.graph import Graph
 
 
 def nearest_seeds(graph: Graph, communities: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """A part in 0..K-1 for every node: that of the nearest seed, ties drawn at random.
+    """Return a part in 0..K-1 for every node: that of the nearest seed, ties broken at random.
 
     Seeds are K nodes drawn in proportion to their degree. A component of the network that has none of them is
     in a random part as a whole.
@@ -32,7 +32,7 @@ def nearest_seeds(graph: Graph, communities: int, rng: np.random.Generator) -> N
         parts[seeds] = np.arange(size)
         reached[seeds] = True
     while True:
-        # of several writes to one node the last stays, so a random order draws the tie
+        # of several writes to one node the last stays, so that a random order breaks the tie
         front = rng.permutation(np.flatnonzero(reached[ends] & ~reached[others]))
         if not len(front):
             return parts

@@ -254,24 +254,6 @@ def add_inside(nodes: np.ndarray, chance: np.ndarray, out: Batch, total: np.ndar
 
 
 @kernel
-def add_mean_probabilities(
-    begin: int, end: int, pairs: np.ndarray, gamma: np.ndarray, value: np.ndarray, keep: float, share: float,
-    out: np.ndarray,
-) -> None:  # fmt: skip
-    """(V9) out = keep * out + share * E_q[p], for the pairs [begin, end); `value` holds the means of the strengths."""
-    communities = gamma.shape[1]
-    background = value[communities]
-    for i in range(begin, end):
-        a, b = pairs[i, 0], pairs[i, 1]
-        sum_a, sum_b, shared = 0.0, 0.0, 0.0
-        for k in range(communities):
-            sum_a += gamma[a, k]
-            sum_b += gamma[b, k]
-            shared += (value[k] - background) * gamma[a, k] * gamma[b, k]
-        out[i] = keep * out[i] + share * (background + shared / (sum_a * sum_b))
-
-
-@kernel
 def draw_memberships(begin: int, end: int, gamma: np.ndarray, key: Key, rows: Rows) -> None:
     """Memberships of the nodes [begin, end) drawn from their Dirichlet factors, into rows of K slots.
 

@@ -27,7 +27,6 @@ from blockmix.samplers.svi.kernels import (
     Factors,
     Local,
     add_inside,
-    add_mean_probabilities,
     commit_nodes,
     draw_memberships,
     draw_strengths,
@@ -39,6 +38,7 @@ from blockmix.samplers.svi.kernels import (
 )
 from blockmix.samplers.svi.options import SviOptions
 from blockmix.tables.layout import Key, Rows, empty_rows
+from blockmix.tables.predictor import Predictor
 from blockmix.tables.summary import Moments
 
 # Share of a node that begins in its part; the rest is spread over all communities, evenly but for noise of a tenth.
@@ -104,6 +104,7 @@ class Svi:
         self.model, self.options, self.workers = model, options, workers
         self.nodes, self.communities = graph.n_nodes, model.communities
         self.slots = self.communities
+        self.predictor = Predictor(graph.degrees == 0)
         self.batches = MiniBatches(data, options.batch_non_links)
         self.chances = batch_chances(data, options.batch_non_links)
         weight = non_link_weight(data)
@@ -261,13 +262,9 @@ class Svi:
     def predict(
         self, state: SviState, pairs: NDArray[np.int64], keep: float, share: float, out: NDArray[np.float64]
     ) -> None:
-        """(V9) out = keep * out + share * E_q[p] of every pair."""
-        value = self.strengths(state)
-
-        def predict(_: int, begin: int, end: int) -> None:
-            add_mean_probabilities(begin, end, pairs, state.factors.gamma, value, keep, share, out)
-
-        self.workers.share(len(pairs), predict)
+        """(V9) Set out = keep * out + share * E_q[p] of every pair, which is (M1) at the means of the factors."""
+        rows, strengths = self.memberships(state), self.strengths(state)
+        self.predictor.predict(self.workers, pairs, rows, strengths, keep, share, out)
 
     def arrays(self, state: SviState) -> dict[str, NDArray[Any]]:
         """Everything the state is, for a checkpoint; the geometric weights follow from gamma."""

@@ -1,4 +1,4 @@
-"""Tables that results are given in: columns of equal length, readable as they print."""
+"""Views of a result for the user: tables of equal columns that print themselves, and credible intervals."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Strength(NamedTuple):
 @dataclass(frozen=True, eq=False)
 class _Table:
     def columns(self) -> dict[str, Any]:
-        """The columns by name, ready for a data frame: `pandas.DataFrame(table.columns())`."""
+        """Return the columns by name, ready for a data frame: `pandas.DataFrame(table.columns())`."""
         return {f.name: getattr(self, f.name) for f in fields(self)}
 
     def __len__(self) -> int:
@@ -103,12 +103,12 @@ class StrengthTable(_Table):
 def beta_interval(
     mean: NDArray[Any], sd: NDArray[Any], level: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Credible interval of the Beta law with this mean and standard deviation.
+    """Compute the credible interval of the Beta law with this mean and standard deviation.
 
-    A membership or strength lies in [0, 1]; the Beta law with its first two moments stands for its posterior,
-    because draws themselves are not kept for every node. The interval is central where the density falls off to
-    both sides. Where it piles up at an end, as memberships do that may well be zero, the interval starts there:
-    a central one would leave out the likeliest values of all, and the truth with them.
+    A membership or strength lies in [0, 1]; the Beta law with its first two moments approximates its posterior,
+    because samples are not kept of every sweep. The interval is central where the density falls off to
+    both sides. Where the density is largest at an end, as that of memberships that may be zero, the interval starts
+    there: a central one would leave out the likeliest values of all, and the truth with them.
 
     >>> lower, upper = beta_interval(np.array([0.5, 0.1]), np.array([0.1, 0.2]), 0.9)
     >>> lower.round(2).tolist(), upper.round(2).tolist()
@@ -117,7 +117,7 @@ def beta_interval(
     from scipy.special import betaincinv
 
     a, b = _beta_shapes(mean, sd)
-    # A density that piles up at both ends keeps the heavier one.
+    # Of a density that is large at both ends the heavier end counts.
     from_zero = (a < 1.0) & (a <= b)
     to_one = (b < 1.0) & ~from_zero
     below = np.where(from_zero, 0.0, np.where(to_one, 1.0 - level, (1.0 - level) / 2.0))
@@ -127,7 +127,7 @@ def beta_interval(
 
 
 def beta_above(mean: NDArray[Any], sd: NDArray[Any], least: float) -> NDArray[np.float64]:
-    """Probability of at least this much under the Beta law with this mean and standard deviation.
+    """Compute the probability of at least this much under the Beta law with this mean and standard deviation.
 
     >>> beta_above(np.array([0.5, 0.12, 0.12]), np.array([0.1, 0.03, 0.2]), 0.1).round(2).tolist()
     [1.0, 0.73, 0.3]
@@ -139,7 +139,7 @@ def beta_above(mean: NDArray[Any], sd: NDArray[Any], least: float) -> NDArray[np
 
 
 def _beta_shapes(mean: NDArray[Any], sd: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The two parameters of the Beta law with this mean and standard deviation."""
+    """Compute the two parameters of the Beta law with this mean and standard deviation."""
     m = np.clip(np.asarray(mean, dtype=np.float64), 1e-9, 1 - 1e-9)
     variance = np.clip(np.asarray(sd, dtype=np.float64) ** 2, 1e-12, m * (1 - m) * (1 - 1e-6))
     size = m * (1 - m) / variance - 1.0
