@@ -6,9 +6,7 @@ import pytest
 from blockmix.errors import InputError
 from blockmix.experiments import FIGURES, find_figure
 from blockmix.experiments.figure import (
-    best_or_near,
     curve,
-    in_both_forms,
     mean_of,
     seconds_to,
     select,
@@ -86,16 +84,6 @@ def test_outcomes_are_selected_by_the_fields_of_their_trials():
     assert select(both, x=2.0) == both[1:]
     assert unique(both, "x") == [1.0, 2.0]
     assert [verdict(x) for x in (True, False, None)] == ["holds", "does not hold", "undecided"]
-
-
-def test_a_verdict_names_the_printed_form_where_it_differs():
-    assert in_both_forms(True, True) == "holds"
-    assert in_both_forms(False, True) == "does not hold; as printed, holds"
-
-
-def test_a_setting_that_is_hardly_worse_than_the_best_is_not_called_wrong():
-    scores = {1: 2.0, 2: 2.01, 5: 2.5}
-    assert [best_or_near(scores, m) for m in scores] == [True, None, False]
 
 
 def test_an_outcome_reads_back_as_it_was_written():
