@@ -82,8 +82,9 @@ def test_the_truth_ranks_uniformly_among_samples_of_the_default_on_sparse_networ
     assert rank_failures(harness.Setup("scir", 60, MEDIUM_STRENGTHS, ONE_CHAIN), 100) == []
 
 
-# Known errors. The issue "Error bars that are right" is to remove the first two, which come from the closed form of
-# non-links: the tests then fail, and have to assert that no quantity fails.
+# Known errors. The issue "Error bars that are right" is to remove the first two: the tests then fail, and have to assert
+# that no quantity fails. The first remains with a step of 0.05 and batches of one node, which leaves non-links in closed
+# form as its cause.
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""Figures can be drawn and judged from outcomes, whatever the networks are called."""
+"""Every figure can be drawn and its claims judged from outcomes."""
 
 import numpy as np
 import pytest
@@ -57,7 +57,7 @@ def test_a_figure_is_found_by_name_or_number_and_another_is_refused():
 
 
 def test_quick_trials_take_less_than_25_minutes_on_two_processors():
-    """By what the trials ask for: a third of the time is left for starting them."""
+    """Sum the seconds that the trials ask for; a third of the time is left for starting them."""
     asked = sum(trial.seconds for name in FIGURES for trial in find_figure(name).trials(True))
     assert asked / 2 < 25 * 60 * 2 / 3
 
