@@ -82,9 +82,9 @@ def test_the_truth_ranks_uniformly_among_samples_of_the_default_on_sparse_networ
     assert rank_failures(harness.Setup("scir", 60, MEDIUM_STRENGTHS, ONE_CHAIN), 100) == []
 
 
-# Known errors. The issue "Error bars that are right" is to remove the first two: the tests then fail, and have to assert
-# that no quantity fails. The first remains with a step of 0.05 and batches of one node, which leaves non-links in closed
-# form as its cause.
+# Known errors. The issue "Error bars that are right" is to remove the first two: the tests then fail, and have to
+# assert that no quantity fails. The first remains with a step of 0.05 and batches of one node, which leaves non-links
+# in closed form as its cause.
 
 
 @pytest.mark.slow
@@ -95,13 +95,15 @@ def test_the_default_underestimates_strengths_near_one_and_nothing_else_on_spars
 
 
 @pytest.mark.slow
-def test_under_the_default_prior_strengths_and_background_do_not_rank_uniformly_and_overlaps_do():
+def test_under_the_default_prior_strengths_and_background_do_not_rank_uniformly():
     table = rank_table(harness.Setup("scir", 20, DEFAULT, ONE_CHAIN), 120)
     failed = set(harness.failures(table, FALSE_ALARM))
     # Of 100 networks the p-value of a strength is between 1e-15 and 1e-3, by the seed.
     assert len(failed & {"strength 1", "strength 2", "strength 3"}) >= 2
     assert "background" in failed
-    assert not {"overlap of one pair", "overlap of N/2 pairs", "probability of one pair"} & failed
+    # Overlaps and the probability of a pair are not uniform either with more networks, but far less wrong.
+    for quantity in ("overlap of one pair", "overlap of N/2 pairs", "probability of one pair"):
+        assert mean_rank(table, quantity) == pytest.approx(0.5, abs=0.12)
 
 
 @pytest.mark.slow
