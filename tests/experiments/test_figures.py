@@ -1,4 +1,4 @@
-"""Figures can be drawn and judged from outcomes, whatever the networks are called."""
+"""Every figure can be drawn and its claims judged from outcomes."""
 
 import numpy as np
 import pytest
@@ -6,9 +6,7 @@ import pytest
 from blockmix.errors import InputError
 from blockmix.experiments import FIGURES, find_figure
 from blockmix.experiments.figure import (
-    best_or_near,
     curve,
-    in_both_forms,
     mean_of,
     seconds_to,
     select,
@@ -59,7 +57,7 @@ def test_a_figure_is_found_by_name_or_number_and_another_is_refused():
 
 
 def test_quick_trials_take_less_than_25_minutes_on_two_processors():
-    """By what the trials ask for: a third of the time is left for starting them."""
+    """Sum the seconds that the trials ask for; a third of the time is left for starting them."""
     asked = sum(trial.seconds for name in FIGURES for trial in find_figure(name).trials(True))
     assert asked / 2 < 25 * 60 * 2 / 3
 
@@ -86,16 +84,6 @@ def test_outcomes_are_selected_by_the_fields_of_their_trials():
     assert select(both, x=2.0) == both[1:]
     assert unique(both, "x") == [1.0, 2.0]
     assert [verdict(x) for x in (True, False, None)] == ["holds", "does not hold", "undecided"]
-
-
-def test_a_verdict_names_the_printed_form_where_it_differs():
-    assert in_both_forms(True, True) == "holds"
-    assert in_both_forms(False, True) == "does not hold; as printed, holds"
-
-
-def test_a_setting_that_is_hardly_worse_than_the_best_is_not_called_wrong():
-    scores = {1: 2.0, 2: 2.01, 5: 2.5}
-    assert [best_or_near(scores, m) for m in scores] == [True, None, False]
 
 
 def test_an_outcome_reads_back_as_it_was_written():

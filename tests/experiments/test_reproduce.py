@@ -1,4 +1,4 @@
-"""`blockmix reproduce`: runs, resumes, and says what it found."""
+"""`blockmix reproduce` runs figures, continues interrupted ones, and writes tables, pictures and claims."""
 
 import csv
 import re
@@ -40,8 +40,8 @@ def small_figure(panels=("Synthetic",), methods=("cgs", "scir", "sgmc", "sgmc as
 
 @pytest.mark.usefixtures("_data")
 def test_a_figure_leaves_a_table_a_picture_and_claims_and_is_not_run_twice(tmp_path, monkeypatch):
-    said = []
-    claims = running.reproduce([small_figure()], tmp_path, quick=True, jobs=1, say=said.append)
+    messages = []
+    claims = running.reproduce([small_figure()], tmp_path, quick=True, jobs=1, say=messages.append)
     assert claims == tmp_path / "claims.md"
     assert "What the paper claims" in claims.read_text("utf-8")
     assert (tmp_path / "figure1.png").read_bytes().startswith(b"\x89PNG")
@@ -54,13 +54,13 @@ def test_a_figure_leaves_a_table_a_picture_and_claims_and_is_not_run_twice(tmp_p
     lost.write_text(lost.read_text("utf-8")[:100])
     made = []
     monkeypatch.setattr(running, "run_trial", lambda trial: made.append(trial) or run_trial(trial))
-    running.reproduce([small_figure()], tmp_path, quick=True, jobs=1, say=said.append)
+    running.reproduce([small_figure()], tmp_path, quick=True, jobs=1, say=messages.append)
     assert len(made) == 1
-    assert any("4 of 5 trials are there already" in line for line in said)
+    assert any("4 of 5 trials are there already" in line for line in messages)
 
 
 @pytest.mark.usefixtures("_data")
-def test_a_figure_without_its_network_says_so_and_the_others_are_run(tmp_path, monkeypatch):
+def test_a_figure_without_its_network_is_reported_and_the_others_are_run(tmp_path, monkeypatch):
     def some(name):
         if name == "us-air-712":
             raise InputError(f"{name} is not on this machine")
@@ -68,12 +68,12 @@ def test_a_figure_without_its_network_says_so_and_the_others_are_run(tmp_path, m
 
     monkeypatch.setattr("blockmix.graph.datasets.load.load_dataset", some)
     first = replace(small_figure(("US-AIR",)), name="figure4")
-    said = []
+    messages = []
     with pytest.raises(InputError, match=r"figure4 needs the network us-air-712: .* not on this machine"):
         running.reproduce(
-            [first, small_figure(methods=("scir",))], tmp_path, quick=True, jobs=1, say=said.append
+            [first, small_figure(methods=("scir",))], tmp_path, quick=True, jobs=1, say=messages.append
         )
-    assert any("figure4: not run" in line for line in said)
+    assert any("figure4: not run" in line for line in messages)
     assert (tmp_path / "figure1.png").exists()
     assert "figure" in (tmp_path / "claims.md").read_text("utf-8")
 

@@ -1,4 +1,4 @@
-"""Workers cover a range exactly once, whatever their number, and never hide an error."""
+"""Workers process every index of a range once, for any number of threads, and raise every error."""
 
 import threading
 
@@ -97,7 +97,7 @@ def test_dealt_pieces_cover_every_index_once_and_a_worker_has_one_at_a_time(thre
     assert (seen == 1).all()
 
 
-def test_a_worker_held_up_leaves_the_other_pieces_to_the_others():
+def test_while_one_worker_waits_the_others_take_all_other_pieces():
     done = {0: 0, 1: 0}
     rest_is_done = threading.Event()
     pieces = 2 * PIECES_A_WORKER

@@ -1,4 +1,4 @@
-"""On a real-sized posterior the three local moves agree with each other: synthetic-75, K = 4.
+"""The indicators and both forms of the diffusion agree within stated allowances: synthetic-75, K = 4.
 
 Each is run in a few independent chains from different starts; means over chains are compared with the Student
 quantile of their standard errors, at a false-alarm rate of 1e-3 for the file. Seeds are fixed.
@@ -36,7 +36,7 @@ def data(shared_data):
 
 
 def summary(data, options, sweeps, seed):
-    """Mean strengths from weak to strong, mean probability of held-out links and non-links, log loss."""
+    """Compute mean strengths from weak to strong, mean probability of held-out links and non-links, log loss."""
     with Workers(1) as workers:
         settings = ScirOptions(slots=4, smallest=1e-4, cut=0.0, batches=15, **options)
         sampler = Scir(data, Model(COMMUNITIES, alpha=ALPHA), settings, workers)
@@ -70,9 +70,9 @@ def gap_and_noise(first, second):
 @pytest.mark.parametrize(
     ("one", "other"), [("sparse", "dense"), ("indicators", "sparse"), ("indicators", "dense")]
 )
-def test_moves_and_forms_agree(summaries, one, other):
+def test_moves_and_forms_agree_within_their_allowances(summaries, one, other):
     gap, noise = gap_and_noise(summaries[one], summaries[other])
     allowance = CLOSED_FORM_ALLOWANCE if one == "indicators" else STEP_ALLOWANCE
     assert (gap <= noise + allowance).all()
-    # and it would be noticed if they did not: Monte Carlo error leaves little room
+    # Monte Carlo error is small enough to notice a larger difference.
     assert (noise < 0.015).all()

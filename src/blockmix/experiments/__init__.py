@@ -12,7 +12,7 @@ FIGURES = ("figure1", "figure2", "figure3", "figure4", "figure5", "figure6")
 
 
 def find_figure(name: str) -> Figure:
-    """A figure by its name or number."""
+    """Return a figure by its name or number."""
     wanted = name if name.startswith("figure") else f"figure{name}"
     if wanted not in FIGURES:
         raise InputError(f"there is no figure {name!r}; figures: {', '.join(FIGURES)}, or all")

@@ -22,14 +22,14 @@ SCORES = {
 
 
 def panels(columns: int, rows: int = 1) -> tuple[Any, Any]:
-    """A figure with a grid of panels; axes as a 2-d array."""
+    """Make a figure with a grid of panels; axes are a 2-d array."""
     matplotlib = optional("matplotlib.figure", "drawing a figure", 'pip install "blockmix[plot]"')
     figure = matplotlib.Figure(figsize=(4.2 * columns, 3.3 * rows), layout="constrained", dpi=100)
     return figure, figure.subplots(rows, columns, squeeze=False)
 
 
 def style(name: str, place: int) -> dict[str, Any]:
-    """Colour and marker of a method; settings that are no methods take the palette in order."""
+    """Return colour and marker of a method; settings that are no methods take the palette in order."""
     method = METHODS.get(name)
     if method is not None:
         return {"color": method.colour, "marker": method.marker}
@@ -38,7 +38,7 @@ def style(name: str, place: int) -> dict[str, Any]:
 
 
 def over_time(axes: Any, outcomes: Sequence[Outcome], score: str, title: str) -> None:
-    """One curve a method: mean over seeds, and the range of seeds as a band."""
+    """Draw one curve a method: mean over seeds, and the range of seeds as a band."""
     for place, name in enumerate(unique(outcomes, "method")):
         found = curve(select(outcomes, method=name), score)
         look = style(name, place) | {"marker": None}
@@ -51,7 +51,7 @@ def over_time(axes: Any, outcomes: Sequence[Outcome], score: str, title: str) ->
 def against(
     axes: Any, outcomes: Sequence[Outcome], score: str, label: str, title: str, log: bool = True
 ) -> None:
-    """One line a method against the trials' x: mean over seeds with the range as bars."""
+    """Draw one line a method against the trials' x: mean over seeds with the range as bars."""
     for place, name in enumerate(unique(outcomes, "method")):
         own = select(outcomes, method=name)
         at = sorted(unique(own, "x"))
@@ -65,7 +65,7 @@ def against(
     axes.set(xlabel=label, ylabel=SCORES[score], title=title)
     if log:
         axes.set_xscale("log")
-        # The values that were run, in plain figures: those between decades have no room of their own.
+        # Label the values that were run, in plain figures; labels between decades would overlap them.
         at = sorted(unique(outcomes, "x"))
         axes.set_xticks(at, [f"{x:g}" for x in at], fontsize=8, rotation=45 if len(at) > 5 else 0)
         axes.tick_params(axis="x", which="minor", bottom=False, labelbottom=False)

@@ -1,7 +1,8 @@
-"""What a figure is: trials, a drawing, and claims that can be checked against what came out."""
+"""What a figure is: trials, a drawing, and claims that are judged by what the trials measured."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -13,7 +14,7 @@ from blockmix.experiments.trial import Outcome, Trial
 
 
 class Claim(NamedTuple):
-    """A claim of the paper's text, what the paper reports, what was measured here, and whether it holds."""
+    """A claim of the paper's text, what the paper reports, what was measured here, and the verdict."""
 
     claim: str
     paper: str
@@ -33,7 +34,7 @@ class Figure:
 
 
 class Curve(NamedTuple):
-    """A score over time: mean over seeds and the least and largest, at common times."""
+    """A score over time: mean, lowest and highest value over seeds, at common times."""
 
     time: NDArray[np.float64]
     mean: NDArray[np.float64]
@@ -42,19 +43,32 @@ class Curve(NamedTuple):
 
 
 def verdict(holds: bool | None) -> str:
-    """In a word; None is what cannot be said from these runs."""
+    """Return the verdict in words; None is what these runs cannot decide."""
     return {True: "holds", False: "does not hold", None: "undecided"}[holds]
 
 
-def in_both_forms(corrected: bool, printed: bool) -> str:
-    """The verdict on the corrected update, and where it differs that on the update as printed."""
+def decide(holds: bool, *figures: float) -> bool | None:
+    """Return the answer, or None where a figure that it depends on is missing (NaN)."""
+    return None if any(math.isnan(figure) for figure in figures) else bool(holds)
+
+
+def all_of(verdicts: Iterable[bool | None]) -> bool | None:
+    """Decide whether all hold: one that does not is enough against, and without that one undecided leaves it open."""
+    found = list(verdicts)
+    return False if False in found else None if None in found or not found else True
+
+
+def in_both_forms(corrected: bool | None, printed: bool | None) -> str:
+    """Return the verdict on the corrected update, and where it differs that on the update as printed."""
     if corrected == printed:
         return verdict(corrected)
     return f"{verdict(corrected)}; as printed, {verdict(printed)}"
 
 
 def best_or_near(by_setting: dict[Any, float], named: Any, near: float = 1.01) -> bool | None:
-    """Whether the setting that the paper names has the least score; None where the least is hardly less."""
+    """Decide whether the setting that the paper names has the lowest score; None where the lowest is hardly lower."""
+    if not by_setting or decide(True, *by_setting.values()) is None:
+        return None
     least = min(by_setting.values())
     if by_setting[named] == least:
         return True
@@ -62,28 +76,28 @@ def best_or_near(by_setting: dict[Any, float], named: Any, near: float = 1.01) -
 
 
 def select(outcomes: Iterable[Outcome], **wanted: Any) -> list[Outcome]:
-    """The outcomes whose trials have these values."""
+    """Return the outcomes whose trials have these values."""
     return [o for o in outcomes if all(getattr(o.trial, name) == value for name, value in wanted.items())]
 
 
 def values(outcomes: Iterable[Outcome], name: str) -> NDArray[np.float64]:
-    """One figure of several outcomes."""
+    """Return one figure of several outcomes."""
     return np.array([outcome.figures[name] for outcome in outcomes], dtype=np.float64)
 
 
 def mean_of(outcomes: Iterable[Outcome], name: str) -> float:
-    """Its mean over seeds; NaN where nothing was run."""
+    """Compute the mean of a figure over seeds; NaN where nothing was run."""
     found = values(outcomes, name)
     return float(found.mean()) if len(found) else float("nan")
 
 
 def unique(outcomes: Iterable[Outcome], name: str) -> list[Any]:
-    """The different values of a field of the trials, in order of appearance."""
+    """List the different values of a field of the trials, in order of appearance."""
     return list(dict.fromkeys(getattr(outcome.trial, name) for outcome in outcomes))
 
 
 def curve(outcomes: Sequence[Outcome], score: str, points: int = 60) -> Curve:
-    """The score over time, over seeds, from the moment all of them have one."""
+    """Compute the mean and range of a score over seeds, from the first time at which all of them have one."""
     begin = max(outcome.trace["seconds"][0] for outcome in outcomes)
     end = min(outcome.trace["seconds"][-1] for outcome in outcomes)
     time = np.geomspace(max(begin, 1e-3), max(end, begin, 2e-3), points)
@@ -92,7 +106,7 @@ def curve(outcomes: Sequence[Outcome], score: str, points: int = 60) -> Curve:
 
 
 def seconds_to(outcomes: Sequence[Outcome], score: str, level: float) -> float:
-    """When the mean curve first falls to a level; infinite where it never does."""
+    """Return the time at which the mean curve first falls to a level; infinite where it never does."""
     found = curve(outcomes, score)
     below = np.flatnonzero(found.mean <= level)
     return float(found.time[below[0]]) if len(below) else float("inf")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from blockmix.experiments.drawing import against, panels
-from blockmix.experiments.figure import Claim, Figure, mean_of, select, verdict
+from blockmix.experiments.figure import Claim, Figure, all_of, decide, mean_of, select, verdict
 from blockmix.experiments.methods import NETWORKS, SCIR, SGMC, SGMC_M
 from blockmix.experiments.trial import Outcome, Trial
 
@@ -17,7 +17,7 @@ SLIGHTLY, LINEARLY = 2.5, 10.0
 
 
 def trials(quick: bool) -> list[Trial]:
-    """sgmc, sgmc-m and scir. An iteration is a mini-batch of the first two and a sweep of all nodes of scir."""
+    """List the trials. An iteration of sgmc and sgmc-m is a mini-batch, one of scir a sweep of all nodes."""
     return [
         Trial(
             "figure2", panel, NETWORKS[panel], k, m.name, m.sampler, seed, seconds=1.5 if quick else 2.5, x=k,
@@ -29,7 +29,7 @@ def trials(quick: bool) -> list[Trial]:
 
 
 def draw(outcomes: Sequence[Outcome]) -> Any:
-    """Seconds an iteration, both axes logarithmic: a line of slope one is linear growth."""
+    """Draw seconds an iteration, both axes logarithmic: a line of slope one is linear growth."""
     figure, axes = panels(len(PANELS))
     for column, panel in enumerate(PANELS):
         own = select(outcomes, panel=panel)
@@ -38,48 +38,68 @@ def draw(outcomes: Sequence[Outcome]) -> Any:
     return figure
 
 
-def claims(outcomes: Sequence[Outcome]) -> list[Claim]:
-    """What the text says of Figure 2."""
-    growth = {
-        (panel, method): _growth(select(outcomes, panel=panel, method=method))
-        for panel in PANELS for method in ("sgmc", "sgmc-m", "scir")
-    }  # fmt: skip
+def grows_slightly(growth: Sequence[float]) -> bool | None:
+    """Decide whether the time grows only slightly on every network."""
+    return all_of(decide(ratio <= SLIGHTLY, ratio) for ratio in growth)
 
-    def said(method: str) -> str:
-        return ", ".join(f"{panel} {growth[panel, method]:.1f} times" for panel in PANELS)
+
+def grows_linearly(growth: Sequence[float]) -> bool | None:
+    """Decide whether the time grows about as K does on every network."""
+    return all_of(decide(ratio >= LINEARLY, ratio) for ratio in growth)
+
+
+def gap_widens(full: Sequence[float], approximate: Sequence[float]) -> bool | None:
+    """Decide whether the time of sgmc grows more than that of sgmc-m on every network."""
+    return all_of(decide(a > b, a, b) for a, b in zip(full, approximate, strict=True))
+
+
+def nearly_constant(few: Sequence[float], many: Sequence[float]) -> bool | None:
+    """Decide whether a node has about as many communities at the largest K as at the smallest, on every network."""
+    return all_of(decide(b <= SLIGHTLY * a, a, b) for a, b in zip(few, many, strict=True))
+
+
+def claims(outcomes: Sequence[Outcome]) -> list[Claim]:
+    """Judge what the text claims of Figure 2."""
+    growth = {
+        method: [_growth(select(outcomes, panel=panel, method=method)) for panel in PANELS]
+        for method in ("sgmc", "sgmc-m", "scir")
+    }
+    few, many = ([_stored(outcomes, panel, k) for panel in PANELS] for k in (30, 1000))
+
+    def listed(method: str) -> str:
+        return ", ".join(f"{p} {ratio:.1f} times" for p, ratio in zip(PANELS, growth[method], strict=True))
 
     return [
         Claim(
             "sgmc-m: the time an iteration grows only slightly with K", "nearly flat from K = 30 to 1000",
-            f"{said('sgmc-m')}; scir, a sweep: {said('scir')}",
-            verdict(all(growth[panel, "sgmc-m"] <= SLIGHTLY for panel in PANELS)),
+            f"{listed('sgmc-m')}; scir, a sweep: {listed('scir')}", verdict(grows_slightly(growth["sgmc-m"])),
         ),
         Claim(
             "sgmc: the time an iteration grows linearly with K", "linear",
-            f"K grows 33 times, the time: {said('sgmc')}",
-            verdict(all(growth[panel, "sgmc"] >= LINEARLY for panel in PANELS)),
+            f"K grows 33 times, the time: {listed('sgmc')}", verdict(grows_linearly(growth["sgmc"])),
         ),
         Claim(
             "more is saved the more communities there are", "the gap widens",
             "at K = 1000 sgmc over sgmc-m: " + ", ".join(f"{p} {_ratio(outcomes, p):.1f}" for p in PANELS),
-            verdict(all(growth[panel, "sgmc"] > growth[panel, "sgmc-m"] for panel in PANELS)),
+            verdict(gap_widens(growth["sgmc"], growth["sgmc-m"])),
         ),
         Claim(
             "because the number of communities a node takes part in does not change much with K", "nearly constant",
             "communities that sgmc-m holds a node, K = 30 and 1000: "
-            + ", ".join(f"{p} {_held(outcomes, p, 30):.0f} and {_held(outcomes, p, 1000):.0f}" for p in PANELS),
-            verdict(all(_held(outcomes, p, 1000) <= SLIGHTLY * _held(outcomes, p, 30) for p in PANELS)),
+            + ", ".join(f"{p} {a:.0f} and {b:.0f}" for p, a, b in zip(PANELS, few, many, strict=True)),
+            verdict(nearly_constant(few, many)),
         ),
     ]  # fmt: skip
 
 
 def _growth(outcomes: Sequence[Outcome]) -> float:
+    """Return how many times longer an iteration takes at K = 1000 than at K = 30."""
     name = "seconds_per_iteration"
     return mean_of(select(outcomes, communities=1000), name) / mean_of(select(outcomes, communities=30), name)
 
 
-def _held(outcomes: Sequence[Outcome], panel: str, k: int) -> float:
-    """Active and candidate communities a node, and the bulk as one."""
+def _stored(outcomes: Sequence[Outcome], panel: str, k: int) -> float:
+    """Return the active and candidate communities a node, the bulk counted as one."""
     return k * mean_of(select(outcomes, panel=panel, method="sgmc-m", communities=k), "memory_ratio")
 
 

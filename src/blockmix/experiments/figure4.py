@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from blockmix.experiments.drawing import over_time, panels
-from blockmix.experiments.figure import Claim, Figure, curve, in_both_forms, mean_of, select, verdict
+from blockmix.experiments.figure import (
+    Claim,
+    Figure,
+    all_of,
+    curve,
+    decide,
+    in_both_forms,
+    mean_of,
+    select,
+    verdict,
+)
 from blockmix.experiments.methods import NETWORKS, SCIR, SGMC, SGMC_M, SGMC_PRINTED, SVI
 from blockmix.experiments.trial import Outcome, Trial
 
@@ -25,9 +35,12 @@ FAR, MUCH = 2.0, 0.9
 LEVEL = 1.01
 FORMS = (SGMC.name, SGMC_PRINTED.name)
 
+# Perplexity by panel and method.
+Table = dict[tuple[str, str], float]
+
 
 def trials(quick: bool) -> list[Trial]:
-    """svi in all four, which the paper leaves out of the last two."""
+    """List the trials, with svi in all four panels; the paper leaves it out of the last two."""
     return [
         Trial(
             "figure4", panel, NETWORKS[network], k, m.name, m.sampler, seed, seconds=8.0 if quick else 24.0,
@@ -38,7 +51,7 @@ def trials(quick: bool) -> list[Trial]:
 
 
 def draw(outcomes: Sequence[Outcome]) -> Any:
-    """Perplexity above, AUC and network-weighted log loss below."""
+    """Draw perplexity above, AUC and network-weighted log loss below."""
     figure, axes = panels(len(PANELS), 3)
     for row, score in enumerate(("perplexity", "auc", "log_loss")):
         for column, panel in enumerate(PANELS):
@@ -48,55 +61,90 @@ def draw(outcomes: Sequence[Outcome]) -> Any:
     return figure
 
 
+def ahead(mine: Sequence[float], *others: Sequence[float]) -> bool | None:
+    """Decide whether perplexities are at or below those of all other methods, in every panel."""
+    return all_of(decide(a <= b, a, b) for other in others for a, b in zip(mine, other, strict=True))
+
+
+def ends_below(mine: Sequence[float], others: Sequence[float]) -> bool | None:
+    """Decide whether last perplexities are below those of another method, or level, in every panel."""
+    return all_of(decide(a <= LEVEL * b, a, b) for a, b in zip(mine, others, strict=True))
+
+
+def much_lower(mine: Sequence[float], others: Sequence[float]) -> bool | None:
+    """Decide whether last perplexities are much lower than those of another method, in every panel."""
+    return all_of(decide(a < MUCH * b, a, b) for a, b in zip(mine, others, strict=True))
+
+
+def far_larger(mine: Sequence[float], others: Sequence[float]) -> bool | None:
+    """Decide whether last perplexities are many times those of another method, in every panel."""
+    return all_of(decide(a > FAR * b, a, b) for a, b in zip(mine, others, strict=True))
+
+
 def claims(outcomes: Sequence[Outcome]) -> list[Claim]:
-    """What the text says of Figure 4."""
-    early = {(p, m.name): _early(select(outcomes, panel=p, method=m.name)) for p in PANELS for m in METHODS}
-    last = {
-        (p, m.name): mean_of(select(outcomes, panel=p, method=m.name), "perplexity")
-        for p in PANELS
-        for m in METHODS
-    }
+    """Judge what the text claims of Figure 4."""
+    own = {(p, m.name): select(outcomes, panel=p, method=m.name) for p in PANELS for m in METHODS}
+    early = {key: _early(found) for key, found in own.items()}
+    last = {key: mean_of(found, "perplexity") for key, found in own.items()}
+    return _claims_of_all_panels(early, last) + _claims_of_svi(early, last)
 
-    def said(table: dict[tuple[str, str], float], panel: str) -> str:
-        return f"{panel}: " + ", ".join(f"{m.name} {table[panel, m.name]:.2f}" for m in METHODS)
 
-    first_two, last_two = list(PANELS)[:2], list(PANELS)[2:]
+def _claims_of_all_panels(early: Table, last: Table) -> list[Claim]:
+    """Judge what is claimed of sgmc and sgmc-m."""
+    fast, end = _row(early, "sgmc-m"), _row(last, "sgmc-m")
     return [
         Claim(
             "early on sgmc-m is ahead of the others", "lowest at first",
-            f"perplexity after {EARLY:.0%} of the time. " + "; ".join(said(early, p) for p in PANELS),
-            in_both_forms(
-                *(all(early[p, "sgmc-m"] <= min(early[p, m], early[p, "svi"]) for p in PANELS) for m in FORMS)
-            ),
+            f"perplexity after {EARLY:.0%} of the time. {_listed(early)}",
+            in_both_forms(*(ahead(fast, _row(early, m), _row(early, "svi")) for m in FORMS)),
         ),
         Claim(
-            "in the end sgmc is below sgmc-m", "lower in the end",
-            "last perplexity. " + "; ".join(said(last, p) for p in PANELS),
-            in_both_forms(*(all(last[p, m] <= LEVEL * last[p, "sgmc-m"] for p in PANELS) for m in FORMS)),
-        ),
-        Claim(
-            "US-AIR and RELATIVITY, K = 50: sgmc ends much lower than svi", "far below",
-            "last perplexity. " + "; ".join(said(last, p) for p in first_two),
-            in_both_forms(*(all(last[p, m] < MUCH * last[p, "svi"] for p in first_two) for m in FORMS)),
-        ),
-        Claim(
-            "US-AIR and RELATIVITY, K = 50: sgmc-m ends much lower than svi", "far below", "last perplexity as above",
-            verdict(all(last[p, "sgmc-m"] < MUCH * last[p, "svi"] for p in first_two)),
-        ),
-        Claim(
-            "with many communities the perplexity of svi becomes so large that it cannot be compared", "not shown",
-            "last perplexity. " + "; ".join(said(last, p) for p in last_two),
-            verdict(all(last[p, "svi"] > FAR * last[p, "sgmc"] for p in last_two)),
-        ),
-        Claim(
-            "at every iteration sgmc is faster and more accurate than svi (abstract)", "strictly dominates",
-            "early and last as above",
-            in_both_forms(*(all(t[p, m] <= t[p, "svi"] for t in (early, last) for p in PANELS) for m in FORMS)),
+            "in the end sgmc is below sgmc-m", "lower in the end", f"last perplexity. {_listed(last)}",
+            in_both_forms(*(ends_below(_row(last, m), end) for m in FORMS)),
         ),
     ]  # fmt: skip
 
 
+def _claims_of_svi(early: Table, last: Table) -> list[Claim]:
+    """Judge what is claimed of svi against the others."""
+    few, many = list(PANELS)[:2], list(PANELS)[2:]
+    slow = _row(last, "svi", few)
+    return [
+        Claim(
+            "US-AIR and RELATIVITY, K = 50: sgmc ends much lower than svi", "far below",
+            f"last perplexity. {_listed(last, few)}",
+            in_both_forms(*(much_lower(_row(last, m, few), slow) for m in FORMS)),
+        ),
+        Claim(
+            "US-AIR and RELATIVITY, K = 50: sgmc-m ends much lower than svi", "far below", "last perplexity as above",
+            verdict(much_lower(_row(last, "sgmc-m", few), slow)),
+        ),
+        Claim(
+            "with many communities the perplexity of svi becomes so large that it cannot be compared", "not shown",
+            f"last perplexity. {_listed(last, many)}",
+            verdict(far_larger(_row(last, "svi", many), _row(last, "sgmc", many))),
+        ),
+        Claim(
+            "at every iteration sgmc is faster and more accurate than svi (abstract)", "strictly dominates",
+            "early and last as above",
+            in_both_forms(*(all_of(ahead(_row(t, m), _row(t, "svi")) for t in (early, last)) for m in FORMS)),
+        ),
+    ]  # fmt: skip
+
+
+def _row(table: Table, method: str, chosen: Iterable[str] = tuple(PANELS)) -> list[float]:
+    """Return the perplexities of a method by panel."""
+    return [table[panel, method] for panel in chosen]
+
+
+def _listed(table: Table, chosen: Iterable[str] = tuple(PANELS)) -> str:
+    return "; ".join(
+        f"{p}: " + ", ".join(f"{m.name} {table[p, m.name]:.2f}" for m in METHODS) for p in chosen
+    )
+
+
 def _early(outcomes: Sequence[Outcome]) -> float:
+    """Return the mean perplexity at the end of the early stage."""
     found = curve(outcomes, "perplexity")
     limit = EARLY * outcomes[0].trial.seconds
     return float(found.mean[max(int((found.time <= limit).sum()) - 1, 0)])

@@ -16,7 +16,7 @@ class Method(NamedTuple):
 
 
 # As in the paper all start at random, with alpha = 1/K, 10 neighbours and 10 others. The printed update has the paper's
-# steps, (1024 + t)^-0.5; the corrected one has blockmix's own, because at those of the paper it hardly moves
+# steps, (1024 + t)^-0.5; the corrected one has blockmix's own, because it hardly moves at those of the paper
 # (docs/lab-notes.md). svi is that of blockmix, whose indicators of a pair are kept together.
 _PAPER = {"start": "random"}
 

@@ -1,4 +1,4 @@
-"""`reproduce`: run the trials that are not done yet, then draw, tabulate and judge."""
+"""`reproduce`: run the trials that are missing, then draw the figures, write the tables and judge the claims."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ Say = Callable[[str], Any]
 
 
 def reproduce(figures: Sequence[Figure], folder: Path, *, quick: bool, jobs: int, say: Say) -> Path:
-    """Run all figures into a folder; what an earlier, interrupted call has done is not done again.
+    """Run all figures into a folder; trials that an earlier, interrupted call has finished are not run again.
 
     Each figure gets a CSV of every trial, a PNG and its claims; claims.md has those of all figures done so far. A
-    figure whose network is not there is passed over, and named in an error once the others are done.
+    figure whose network is missing is left out, and named in an error once the others are done.
     """
     folder.mkdir(parents=True, exist_ok=True)
     missing: dict[str, InputError] = {}
@@ -48,7 +48,7 @@ def reproduce(figures: Sequence[Figure], folder: Path, *, quick: bool, jobs: int
     parts.append(_claims_table("Claims that no figure shows", CLAIMS))
     write_pieces(folder / "claims.md", [_HEAD.format(machine=_machine()) + "\n".join(parts)])
     if missing:
-        # One reason is enough: those of the others have been said above.
+        # One reason is enough: those of the others have been printed above.
         raise InputError(
             f"not run for want of a network: {', '.join(missing)}. {next(iter(missing.values()))}"
         )
@@ -73,7 +73,7 @@ def _machine() -> str:
 
 
 def _outcomes(figure: Figure, place: Path, quick: bool, jobs: int, say: Say) -> list[Outcome]:
-    """Every outcome of a figure, in the order of its trials."""
+    """Return every outcome of a figure, in the order of its trials."""
     place.mkdir(parents=True, exist_ok=True)
     trials = figure.trials(quick)
     found = {trial.name: _load(place / f"{trial.name}.json", trial) for trial in trials}
@@ -92,7 +92,7 @@ def _outcomes(figure: Figure, place: Path, quick: bool, jobs: int, say: Say) -> 
 
 
 def _run(trials: list[Trial], jobs: int) -> Any:
-    """Outcomes as they come. A process for each job, kept for all its trials: kernels are loaded once."""
+    """Yield outcomes in the order they finish. Each job is one process for all its trials: kernels are loaded once."""
     if not trials:
         return
     if jobs == 1:
@@ -118,7 +118,7 @@ def _need_networks(figure: Figure, trials: list[Trial]) -> None:
 
 
 def _load(path: Path, trial: Trial) -> Outcome | None:
-    """An outcome of an earlier call, if its file is whole and that of this trial."""
+    """Return the outcome of an earlier call, if its file is complete and belongs to this trial."""
     try:
         outcome = Outcome.from_json(path.read_text("utf-8"))
     except (OSError, ValueError, KeyError, TypeError):

@@ -1,4 +1,4 @@
-"""Claims of the paper's text that none of its figures shows, and where blockmix looks at them.
+"""Claims of the paper's text that none of its figures shows, and where blockmix checks them.
 
 They are statements about formulas, which tests check by enumeration and quadrature, or about runs that cannot be
 repeated here. The figures quoted are those of the tests named.

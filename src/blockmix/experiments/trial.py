@@ -32,7 +32,7 @@ class Trial:
 
     @property
     def name(self) -> str:
-        """A file name that two different trials never share."""
+        """Return a file name that two different trials never share."""
         text = json.dumps(asdict(self), sort_keys=True)
         digest = hashlib.sha256(text.encode()).hexdigest()[:10]
         return f"{self.panel}-{self.method}-K{self.communities}-seed{self.seed}-{digest}".replace(" ", "_")
@@ -40,25 +40,25 @@ class Trial:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came out: the trace of the run by columns, and single figures."""
+    """What a trial measured: the trace of the run by columns, and single figures."""
 
     trial: Trial
     trace: dict[str, list[float]]
     figures: dict[str, float]
 
     def to_json(self) -> str:
-        """As text; `from_json` reads it back."""
+        """Return the outcome as text that `from_json` reads."""
         return json.dumps(asdict(self), allow_nan=True)
 
     @classmethod
     def from_json(cls, text: str) -> Outcome:
-        """What `to_json` wrote."""
+        """Read what `to_json` wrote."""
         held = json.loads(text)
         return cls(Trial(**held["trial"]), held["trace"], held["figures"])
 
 
 def run_trial(trial: Trial) -> Outcome:
-    """Run it, on one thread, so that methods are compared on equal terms and trials can run side by side."""
+    """Run a trial on one thread, so that methods are comparable and several trials can run at once."""
     from blockmix.graph.datasets.load import load_dataset
     from blockmix.graph.split import hold_out
     from blockmix.inference.fit import fit
@@ -71,7 +71,7 @@ def run_trial(trial: Trial) -> Outcome:
         time_limit=trial.seconds, alpha=alpha, progress=False, **trial.options,
     )  # fmt: skip
     if post.provenance["interrupted"]:
-        # A fit that is stopped returns what it has; a trial that was cut short must not count as one.
+        # An interrupted fit returns the samples so far; a trial that was cut short must not count.
         raise KeyboardInterrupt
     kept = ("sweep", "iterations", "seconds", "warm_up", "perplexity", "log_loss", "auc", "memory_ratio")
     trace = {name: [float(v) for v in post.trace[name]] for name in kept if name in post.trace}

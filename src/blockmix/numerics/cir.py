@@ -13,7 +13,7 @@ from blockmix.numerics.variates import gamma, poisson
 
 @kernel
 def cir_scale(rate: float, step: float) -> float:
-    """c = b / (1 - e^(-bh/2)): the transition's Gamma has rate c."""
+    """Compute c = b / (1 - e^(-bh/2)), the rate of the transition's Gamma."""
     return -rate / math.expm1(-0.5 * rate * step)
 
 

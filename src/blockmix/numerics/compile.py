@@ -1,8 +1,8 @@
 """How kernels are compiled: lazily, cached on disk, without the GIL, and without reference counts where that pays.
 
-numba counts a reference whenever an array is taken out of a NamedTuple, by an atomic operation, and cannot tell in
-loops with several exits that the count does not matter. The compiled link-indicator move held six hundred of them.
-The lean decorators leave the counting out, for kernels that hand arrays on but never make any.
+numba counts a reference whenever an array is taken out of a NamedTuple, by an atomic operation, and cannot prove in
+loops with several exits that the count is not needed. The compiled link-indicator move had six hundred of them.
+The lean decorators leave the counting out, for kernels that pass arrays on but never allocate any.
 """
 
 from __future__ import annotations
@@ -32,37 +32,37 @@ def kernel(function: _Function) -> _Function:
 
 
 def inlined_kernel(function: _Function) -> _Function:
-    """Like `kernel`, and always compiled into its caller: for the few functions every draw goes through.
+    """Compile like `kernel`, and always into the caller: for the few functions that every draw uses.
 
-    A call that passes a whole stream costs 6 to 9 ns, a third of a draw. What it is compiled into is cached.
+    A call that passes a whole stream costs 6 to 9 ns, a third of a draw. The caller is cached.
     """
     compiled = njit(forceinline=True, **FLAGS)(function)
     return cast(_Function, compiled)
 
 
 def exact_kernel(function: _Function) -> _Function:
-    """Like `inlined_kernel`, but nothing is fused: the same rounding whatever it is compiled into.
+    """Compile like `inlined_kernel`, but fuse nothing: the same rounding in every caller.
 
-    Of a*b + c*d either product may be fused with the sum, and the compiler chooses by what stands around it. A function
-    that is compiled into several kernels, and must give the same bits in all of them, cannot leave that choice.
+    Of a*b + c*d either product may be fused with the sum, and the compiler chooses by the surrounding code. A function
+    that is compiled into several kernels, and must give the same bits in all of them, cannot allow that choice.
     """
     compiled = njit(forceinline=True, **(FLAGS | {"fastmath": False}))(function)
     return cast(_Function, compiled)
 
 
-# Flags that are numba's own affair, such as `_nrt`, its runtime, which counts references, are not in its types.
+# Internal flags of numba, such as `_nrt`, its runtime, which counts references, are not in its types.
 _njit: Any = numba.njit
 _LEAN = FLAGS | {"_nrt": False}
 
 
 def lean_kernel(function: _Function) -> _Function:
-    """Like `kernel`; a function that allocates an array does not compile."""
+    """Compile like `kernel`, without reference counts; a function that allocates an array does not compile."""
     compiled = _njit(cache=True, **_LEAN)(function)
     return cast(_Function, compiled)
 
 
 def inlined_lean_kernel(function: _Function) -> _Function:
-    """Like `inlined_kernel`, and for other kernels to call: called from Python it would crash (`from_python`).
+    """Compile like `inlined_kernel`, for other kernels to call: a call from Python would crash (`from_python`).
 
     The code that unpacks NamedTuples for a call from Python takes longer to compile than most kernels: without it a
     first sweep on a new machine starts after 19 s instead of 28.
@@ -72,7 +72,7 @@ def inlined_lean_kernel(function: _Function) -> _Function:
 
 
 def from_python(function: _Function) -> _Function:
-    """An inlined lean kernel made fit for a call from Python, for tests."""
+    """Make an inlined lean kernel callable from Python, for tests."""
 
     @_njit(**_LEAN)
     def call(*arguments: Any) -> Any:

@@ -12,7 +12,7 @@ _SERIES_FROM = 8.0
 
 @kernel
 def digamma(x: float) -> float:
-    """psi(x), the derivative of log Gamma(x), for x > 0: to 1e-14 relative, or absolute near its zero at 1.46.
+    """Compute psi(x), the derivative of log Gamma(x), for x > 0: to 1e-14 relative, absolute near its zero at 1.46.
 
     >>> round(digamma(1.0), 12)
     -0.577215664902

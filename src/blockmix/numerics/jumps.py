@@ -1,4 +1,4 @@
-"""Jumps of a Gamma process above a threshold: what a component at zero is reborn with, (P2) and (G4)."""
+"""Jumps of a Gamma process above a threshold: the new value of a component that was at zero, (P2) and (G4)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from blockmix.numerics.compile import inlined_lean_kernel
 
 
 class Envelope(NamedTuple):
-    """Jumps as they are proposed: sizes (times lambda_least) from `start` on, in two pieces that meet at `split`."""
+    """The density of proposed jumps: sizes (times lambda_least) above `start`, in two pieces that meet at `split`."""
 
     start: float
     split: float
@@ -20,7 +20,7 @@ class Envelope(NamedTuple):
 
 @inlined_lean_kernel
 def jump_envelope(start: float) -> Envelope:
-    """Bounds on the rate e^(-t)/t of jumps t >= start > 0: e^(-start)/t up to the split, e^(-t)/split beyond.
+    """Bound the rate e^(-t)/t of jumps t >= start > 0 by e^(-start)/t up to the split, e^(-t)/split beyond.
 
     Their masses, near and far, add up to the expected number of proposals for each unit of alpha. Any split is exact;
     this one is close to the best, where at least 71 percent are kept at lambda_least, and nearly all for tiny starts.
@@ -32,7 +32,7 @@ def jump_envelope(start: float) -> Envelope:
 
 @inlined_lean_kernel
 def propose_jump(u: float, envelope: Envelope) -> float:
-    """A size from the envelope by inversion of the uniform u."""
+    """Draw a size from the envelope by inversion of the uniform u."""
     position = u * (envelope.near + envelope.far)
     if position < envelope.near:
         return envelope.start * math.exp(position * envelope.growth)
@@ -41,7 +41,7 @@ def propose_jump(u: float, envelope: Envelope) -> float:
 
 @inlined_lean_kernel
 def keep_probability(size: float, ratio: float, envelope: Envelope) -> float:
-    """With what probability a proposed jump is one of the rate e^(-ratio t)/t, ratio = lambda_k/lambda_least >= 1."""
+    """Compute the probability of accepting a jump under the rate e^(-ratio t)/t, ratio = lambda_k/lambda_least >= 1."""
     if size < envelope.split:
         return math.exp(envelope.start - ratio * size)
     return math.exp((1.0 - ratio) * size) * envelope.split / size

@@ -1,4 +1,4 @@
-"""Philox4x32-10: random words that are a pure function of who draws, when, and for what.
+"""Philox4x32-10: random words that are a pure function of node, iteration and purpose.
 
 There is no generator state. A word is a function of a 64-bit key and a 128-bit counter (Salmon et al. 2011,
 "Parallel random numbers: as easy as 1, 2, 3"), so the number of threads, the device and a resumed run cannot
@@ -27,7 +27,7 @@ import numpy as np
 
 from blockmix.numerics.compile import inlined_kernel, kernel
 
-# What a caller may hand over as a 32-bit word; it is cut to uint32 on arrival. Kernels should pass uint32, so
+# What a caller may pass as a 32-bit word; it is cut to uint32 in the function. Kernels should pass uint32, so
 # that one specialisation serves them all.
 Word: TypeAlias = int | np.unsignedinteger[Any]
 
@@ -47,7 +47,7 @@ _KEY_TAG_1 = np.uint32(0x6B6D6978)
 def philox4x32(
     c0: Word, c1: Word, c2: Word, c3: Word, k0: Word, k1: Word
 ) -> tuple[np.uint32, np.uint32, np.uint32, np.uint32]:
-    """The four 32-bit words of one counter under one key: ten rounds of Philox.
+    """Return the four 32-bit words of one counter under one key: ten rounds of Philox.
 
     >>> [f"{word:08x}" for word in philox4x32(0, 0, 0, 0, 0, 0)]
     ['6627e8d5', 'e169c58d', 'bc57ac4c', '9b00dbd8']
@@ -70,7 +70,7 @@ def philox4x32(
 
 @kernel
 def stream_key(seed: Word, chain: Word) -> tuple[np.uint32, np.uint32]:
-    """The key (k0, k1) of a chain: the seed's 64 bits with the chain number hashed in.
+    """Return the key (k0, k1) of a chain: the seed's 64 bits with the chain number hashed in.
 
     Hashing, rather than adding, keeps chain 1 of seed 7 from being chain 0 of seed 8. From Python a seed of
     2**63 or more comes as np.uint64.
@@ -86,7 +86,7 @@ def stream_key(seed: Word, chain: Word) -> tuple[np.uint32, np.uint32]:
 
 @kernel
 def stream_word(purpose: Word, slot: Word) -> np.uint32:
-    """The counter word c2 = purpose << 16 | slot; both are below 2**16.
+    """Return the counter word c2 = purpose << 16 | slot; both are below 2**16.
 
     >>> hex(stream_word(3, 7))
     '0x30007'

@@ -1,4 +1,4 @@
-"""Ask for memory ahead of its use: the one thing numba has no word for."""
+"""Prefetch memory ahead of its use, which numba has no function for."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _READ, _KEEP, _DATA = 0, 3, 1
 
 
 def _prefetch_row(typing: Any, array: Any, row: Any) -> Any:
-    """The signature and the LLVM instruction of `prefetch_row`."""
+    """Return the signature and the LLVM instruction of `prefetch_row`."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         kind = signature.args[0]
@@ -37,7 +37,7 @@ def _prefetch_row(typing: Any, array: Any, row: Any) -> Any:
     return types.void(array, row), generate
 
 
-# prefetch_row(array, row), in kernels only: ask for the first cache line of a row of a two-dimensional array. It
-# changes no value. On a large network every neighbour's row is a cache miss; asked for while the node before is drawn,
-# it has arrived when it is needed.
+# prefetch_row(array, row), in kernels only: load the first cache line of a row of a two-dimensional array. It changes
+# no value. On a large network every neighbour's row is a cache miss; requested while the node before is drawn, the row
+# is in the cache when it is needed.
 prefetch_row = cast(Callable[[Any, Any], None], intrinsic(_prefetch_row))

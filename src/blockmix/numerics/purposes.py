@@ -1,8 +1,8 @@
-"""The purposes that random numbers are drawn for: one number each, for all samplers together.
+"""The registry of purposes that random numbers are drawn for: one number each, for all samplers.
 
 With the slot a purpose makes the third counter word of Philox (`philox.stream_word`). Two call sites that share a
-purpose, a node, an iteration and a slot read the same words, and nothing crashes: a new call site takes a new
-number here. A purpose is below 2**16.
+purpose, a node, an iteration and a slot read the same words, without any error: a new call site takes a new
+number here. A purpose is below 2**16 (tests/numerics/test_purposes.py).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Special functions as scalar kernels: the normal quantile, the exponential integral, Stirling's remainder.
 
-Like everything in this room they take and return float64 scalars and compile for the CPU and the GPU.
+Like all functions of this layer they take and return float64 scalars and compile for the CPU and the GPU.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _E1_UNDERFLOW = 745.2
 
 @inlined_kernel
 def normal_quantile(u: float) -> float:
-    """The standard normal quantile of 0 < u < 1, to about 1e-15 relative (Wichura 1988, AS 241, PPND16).
+    """Compute the standard normal quantile of 0 < u < 1, to about 1e-15 relative (Wichura 1988, AS 241, PPND16).
 
     85 percent of uniforms fall in the central region, which costs two polynomials and a division: about half
     of a Box-Muller draw, and it needs one uniform.
@@ -51,7 +51,7 @@ def normal_quantile(u: float) -> float:
 
 @kernel
 def _normal_tail_quantile(u: float) -> float:
-    """AS 241 outside the central region: |u - 1/2| > 0.425."""
+    """Compute AS 241 outside the central region: |u - 1/2| > 0.425."""
     r = math.sqrt(-math.log(min(u, 1.0 - u)))
     if r <= 5.0:
         r -= 1.6
@@ -94,7 +94,7 @@ def _normal_tail_quantile(u: float) -> float:
 
 @kernel
 def stirling_remainder(k: float) -> float:
-    """log k! - ((k + 1/2) log k - k + log(2 pi)/2) for k >= 10, to 1e-12 absolute.
+    """Compute log k! - ((k + 1/2) log k - k + log(2 pi)/2) for k >= 10, to 1e-12 absolute.
 
     >>> abs(stirling_remainder(10.0) - (math.lgamma(11.0) - 10.5 * math.log(10.0) + 10.0
     ...     - 0.5 * math.log(2.0 * math.pi))) < 1e-12
@@ -107,7 +107,7 @@ def stirling_remainder(k: float) -> float:
 
 @kernel
 def expint_e1(x: float) -> float:
-    """The exponential integral E1(x), the integral of e^(-t)/t over (x, inf), to 1e-12 relative.
+    """Compute the exponential integral E1(x), the integral of e^(-t)/t over (x, inf), to 1e-12 relative.
 
     It is infinite at 0, underflows to 0 beyond 745 and is NaN for negative x.
 
@@ -125,7 +125,7 @@ def expint_e1(x: float) -> float:
 
 @kernel
 def _e1_series(x: float) -> float:
-    """E1(x) = -gamma - log x - sum over n >= 1 of (-x)^n / (n n!)."""
+    """Sum the series E1(x) = -gamma - log x - sum over n >= 1 of (-x)^n / (n n!)."""
     total = 0.0
     power = 1.0
     for n in range(1, 26):
@@ -136,7 +136,7 @@ def _e1_series(x: float) -> float:
 
 @kernel
 def _scaled_e1_fraction(x: float) -> float:
-    """e^x E1(x) by its continued fraction 1/(x+1 - 1/(x+3 - 4/(x+5 - 9/(x+7 - ...)))), from the bottom up.
+    """Compute e^x E1(x) by its continued fraction 1/(x+1 - 1/(x+3 - 4/(x+5 - ...))), from the last level to the first.
 
     The error after n levels falls like exp(-4 sqrt(n x)), so the number of levels follows from x.
     """

@@ -2,7 +2,7 @@
 
 Each function ends with the stream it draws from, `k0, k1, c0, c1, c2`, and the first draw block `c3` it may
 use (`blockmix.numerics.philox` has the layout). Rejection samplers take the next block after a rejection and
-return the value alone, so a call site must own its c2. The same arguments always give the same value.
+return the value alone, so every call site needs a c2 of its own. The same arguments always give the same value.
 
 All methods are exact: their error is float64 rounding and the grid of the uniforms. `uniform53` drives every
 quantity whose tails matter (normals, inversion, proposals); `uniform32` only decides acceptance.
@@ -33,14 +33,14 @@ _FEW, _SOME, _MANY = 6, 16, 34
 _FACTORIAL_LIMIT = 10.0
 # Beyond this mean a count below 10 has no chance; e^-mean would underflow, which libm does slowly.
 _NEGLIGIBLE_MASS = 700.0
-# Below this e^x is 0 in float64, and libm finds that out slowly.
+# Below this e^x is 0 in float64, which libm computes slowly.
 _LOG_SMALLEST = -745.2
 _SQRT_TWO_PI = math.sqrt(2.0 * math.pi)
 
 
 @inlined_kernel
 def uniform32(word: Word) -> float:
-    """A uniform from one word: the 2**32 midpoints of a grid, never 0 or 1, and 1-u is exact.
+    """Return a uniform from one word: the 2**32 midpoints of a grid, never 0 or 1, and 1-u is exact.
 
     >>> uniform32(0) > 0.0 and uniform32(2**32 - 1) < 1.0
     True
@@ -50,7 +50,7 @@ def uniform32(word: Word) -> float:
 
 @inlined_kernel
 def uniform53(word: Word, next_word: Word) -> float:
-    """A uniform from 52 bits of two words: the odd multiples of 2**-53, never 0 or 1, and 1-u is exact.
+    """Return a uniform from 52 bits of two words: the odd multiples of 2**-53, never 0 or 1, and 1-u is exact.
 
     It leaves the low 12 bits of the second word unused.
     """
@@ -60,41 +60,41 @@ def uniform53(word: Word, next_word: Word) -> float:
 
 @inlined_kernel
 def _uniform44(word: Word, low_bits_of: Word) -> float:
-    """A uniform from a word and the 12 bits that `uniform53` leaves of another."""
+    """Return a uniform from a word and the 12 bits that `uniform53` leaves of another."""
     bits = (np.uint64(np.uint32(word)) << _SHIFT_12) | (np.uint64(np.uint32(low_bits_of)) & _LOW_12_BITS)
     return (float(np.int64(bits)) + 0.5) * _TWO_TO_MINUS_44
 
 
 @kernel
 def _floor(value: float) -> float:
-    """The floor as a float64: math.floor is an int64 in numba, and numba-cuda has no np.floor."""
+    """Return the floor as a float64: math.floor is an int64 in numba, and numba-cuda has no np.floor."""
     return float(math.floor(value)) if abs(value) < _ALL_INTEGERS else value
 
 
 @kernel
 def uniform(k0: Word, k1: Word, c0: Word, c1: Word, c2: Word, c3: Word) -> float:
-    """A uniform on the open interval (0, 1), 53 bits."""
+    """Draw a uniform on the open interval (0, 1), 53 bits."""
     w0, w1, _, _ = philox4x32(c0, c1, c2, c3, k0, k1)
     return uniform53(w0, w1)
 
 
 @kernel
 def normal(k0: Word, k1: Word, c0: Word, c1: Word, c2: Word, c3: Word) -> float:
-    """A standard normal by inversion; reaches 8.2 standard deviations, as far as 53 bits go."""
+    """Draw a standard normal by inversion, up to the 8.2 standard deviations that 53 bits reach."""
     w0, w1, _, _ = philox4x32(c0, c1, c2, c3, k0, k1)
     return normal_quantile(uniform53(w0, w1))
 
 
 @kernel
 def exponential(k0: Word, k1: Word, c0: Word, c1: Word, c2: Word, c3: Word) -> float:
-    """An exponential variate of mean 1."""
+    """Draw an exponential variate of mean 1."""
     w0, w1, _, _ = philox4x32(c0, c1, c2, c3, k0, k1)
     return -math.log(uniform53(w0, w1))
 
 
 @inlined_kernel
 def gamma(shape: float, k0: Word, k1: Word, c0: Word, c1: Word, c2: Word, c3: Word) -> float:
-    """A Gamma(shape, 1) variate for any shape >= 0; shape 0 gives 0.
+    """Draw a Gamma(shape, 1) variate for any shape >= 0; shape 0 gives 0.
 
     Below shape 1 it is Gamma(shape + 1) times U^(1/shape), and what is too small for float64 becomes exactly
     0 (at shape 1e-3 about half of the draws; `log_gamma_variate` keeps them).
@@ -116,7 +116,7 @@ def gamma(shape: float, k0: Word, k1: Word, c0: Word, c1: Word, c2: Word, c3: Wo
 
 @kernel
 def log_gamma_variate(shape: float, k0: Word, k1: Word, c0: Word, c1: Word, c2: Word, c3: Word) -> float:
-    """The logarithm of the same draw as `gamma`, finite where that underflows; shape 0 gives -inf."""
+    """Return the logarithm of the same draw as `gamma`, finite where that underflows; shape 0 gives -inf."""
     if not shape > 0.0:
         return -math.inf if shape == 0.0 else math.nan
     raised = shape if shape >= 1.0 else shape + 1.0
@@ -130,7 +130,7 @@ def log_gamma_variate(shape: float, k0: Word, k1: Word, c0: Word, c1: Word, c2: 
 def _gamma_and_spare_uniform(
     shape: float, k0: Word, k1: Word, c0: Word, c1: Word, c2: Word, c3: Word
 ) -> tuple[float, float]:
-    """A Gamma(shape >= 1) variate and a uniform independent of it, usually from one Philox block.
+    """Draw a Gamma(shape >= 1) variate and a uniform independent of it, usually from one Philox block.
 
     Marsaglia and Tsang (2000): d v with v = (1+t)^3, t = x/sqrt(9d), d = shape - 1/3, x normal, accepted with
     probability exp(x^2/2 + d (3 log(1+t) + 1 - v)). The exponent is -3d (t^4/4 - t^5/5 + t^6/6 - ...), at
@@ -160,7 +160,7 @@ def _gamma_and_spare_uniform(
 
 @inlined_kernel
 def poisson(mean: float, k0: Word, k1: Word, c0: Word, c1: Word, c2: Word, c3: Word) -> float:
-    """A Poisson(mean) count, as a float64; a mean below 0 counts as 0.
+    """Draw a Poisson(mean) count, as a float64; a mean below 0 counts as 0.
 
     >>> poisson(0.0, 1, 2, 0, 0, 0, 0)
     0.0
@@ -175,7 +175,7 @@ def poisson(mean: float, k0: Word, k1: Word, c0: Word, c1: Word, c2: Word, c3: W
 
 @inlined_kernel
 def _poisson_inverse(mean: float, u: float) -> float:
-    """The smallest k with P(X <= k) >= u, for mean < 16.
+    """Return the smallest k with P(X <= k) >= u, for mean < 16.
 
     The answer is the number of k with P(X <= k) < u, counted without branches over the first 6, 16 and 34
     values: a search that stops at the answer mispredicts its last branch, which costs more than the terms.
@@ -215,7 +215,7 @@ def _poisson_inverse(mean: float, u: float) -> float:
 
 @kernel
 def _poisson_rejection(mean: float, k0: Word, k1: Word, c0: Word, c1: Word, c2: Word, c3: Word) -> float:
-    """Poisson(mean >= 16) by Hormann's (1993) transformed rejection with squeeze, PTRS."""
+    """Draw a Poisson(mean >= 16) count by Hormann's (1993) transformed rejection with squeeze, PTRS."""
     b = 0.931 + 2.53 * math.sqrt(mean)
     a = -0.059 + 0.02483 * b
     inverse_alpha = 1.1239 + 1.1328 / (b - 3.4)
@@ -238,7 +238,7 @@ def _poisson_rejection(mean: float, k0: Word, k1: Word, c0: Word, c1: Word, c2: 
 
 @kernel
 def _below_poisson_mass(height: float, k: float, mean: float) -> bool:
-    """Whether height <= P(X = k).
+    """Return whether height <= P(X = k).
 
     From k = 10 the mass is written around its mode, so that nothing of the size of mean log(mean) cancels and
     the test stays sharp for means far beyond 1e6.
@@ -259,7 +259,7 @@ def _below_poisson_mass(height: float, k: float, mean: float) -> bool:
 
 @kernel
 def levy_jump(x: float, k0: Word, k1: Word, c0: Word, c1: Word, c2: Word, c3: Word) -> float:
-    """A draw from the density proportional to e^(-t)/t on t >= x > 0: the size of a birth (MATH, P2).
+    """Draw from the density proportional to e^(-t)/t on t >= x > 0: the size of a birth (P2).
 
     Proposals come from e^(-x)/t on (x, s) and e^(-t)/s on (s, inf), accepted with probability e^(x-t) and
     s/t. Any s is exact; the masses (times e^x) log(s/x) + e^(x-s)/s are least where e^(s-x) = 1 + 1/s, and

@@ -1,8 +1,8 @@
 """Threads for kernels that release the GIL: a range is cut into one piece a worker.
 
 Plain threads rather than numba's parallel loops: nothing extra to compile, safe after a fork and when
-several fits run side by side in one process. Results never depend on how a range was cut: every kernel's
-random numbers are keyed by node, and its sums are integers.
+several fits run at once in one process. Results never depend on how a range was cut: every kernel's
+random numbers are keyed by node, and its sums are integers (tests/samplers/test_threads.py).
 """
 
 from __future__ import annotations
@@ -11,34 +11,34 @@ import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
 
-# Below this many nodes a batch is done sooner than a second thread has woken up.
+# A batch of fewer nodes takes less time than waking a second thread.
 WORTH_A_THREAD = 96
-# Pieces that are dealt out hold at least this many nodes, some milliseconds of work, and a worker gets about this many.
+# Pieces that are dealt out have at least this many nodes, some milliseconds of work; a worker gets about this many.
 LEAST_PIECE, PIECES_A_WORKER = 1024, 8
 
 
 def default_threads() -> int:
-    """The number of processors this process may use."""
+    """Return the number of processors that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0)) or 1
     return os.cpu_count() or 1
 
 
 class Workers:
-    """A fixed number of workers that share out ranges; close it, or use it in a `with` block."""
+    """A fixed number of threads that ranges are shared out to; close it, or use it in a `with` block."""
 
     def __init__(self, threads: int | None = None) -> None:
         self.threads = max(1, default_threads() if threads is None else int(threads))
         self._pool: ThreadPoolExecutor | None = None
 
     def share(self, count: int, task: Callable[[int, int, int], None]) -> None:
-        """Run task(worker, begin, end) over [0, count); returns when all of it is done."""
+        """Run task(worker, begin, end) over [0, count), one piece a worker; return when all have ended."""
         pieces = max(1, min(self.threads, count // WORTH_A_THREAD))
         cuts = [count * i // pieces for i in range(pieces + 1)]
         self.each(pieces, lambda i: task(i, cuts[i], cuts[i + 1]))
 
     def deal(self, count: int, task: Callable[[int, int, int], None]) -> None:
-        """Like `share`, in smaller pieces for whoever is free: where some parts take longer than others."""
+        """Run like `share`, in smaller pieces for the next free worker: where some parts take longer than others."""
         piece = max(LEAST_PIECE, -(-count // (PIECES_A_WORKER * self.threads)))
         if self.threads == 1 or count < 2 * self.threads * piece:
             self.share(count, task)
@@ -52,7 +52,7 @@ class Workers:
         self.each(self.threads, work)
 
     def each(self, count: int, task: Callable[[int], None]) -> None:
-        """Run task(0), ..., task(count - 1) on the workers; returns, or raises, when all have ended."""
+        """Run task(0), ..., task(count - 1) on the workers; return, or raise, when all have ended."""
         if count == 1 or self.threads == 1:
             for i in range(count):
                 task(i)
@@ -63,7 +63,7 @@ class Workers:
         try:
             task(0)
             for i, future in enumerate(waiting, start=1):
-                # What no thread has begun yet is done here: the caller is a worker too.
+                # The caller is a worker too: it runs what no thread has begun.
                 if future.cancel():
                     task(i)
         finally:

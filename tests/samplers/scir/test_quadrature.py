@@ -1,4 +1,7 @@
-"""On networks of two and three nodes the sampler's moments are those of the exact posterior, by quadrature.
+"""On networks of two and three nodes the moments are those of quadrature: of the posterior, or of a move's own law.
+
+The diffusion is compared with the exact posterior; the indicators, whose non-links are in closed form (G4), with the
+law that this defines, which is within 0.006 of the posterior on these networks.
 
 Every case runs many independent copies side by side; the means over copies are compared with a Student
 quantile of their own standard error, at a false-alarm rate of 1e-3 for the whole file, beyond a named
@@ -67,7 +70,7 @@ def test_without_non_links_both_references_are_one(tiny):
 
 @pytest.mark.parametrize("alpha", SMALLEST)
 @pytest.mark.parametrize(("edges", "nodes"), [(PAIR, 2), (PATH, 3)])
-def test_indicators_sample_the_posterior_exactly(tiny, edges, nodes, alpha):
+def test_indicators_have_the_moments_of_their_own_law(tiny, edges, nodes, alpha):
     """No allowance: against quadrature with non-links resummed as (G4) does, the chain's own target."""
     options = {"moves": "indicators", "slots": 2, "smallest": SMALLEST[alpha], "cut": 0.0}
     found = tiny.sampled_moments(edges, nodes, alpha, BETA, DELTA, options, sweeps=3000, copies=50)
@@ -75,7 +78,7 @@ def test_indicators_sample_the_posterior_exactly(tiny, edges, nodes, alpha):
     assert not agrees(found, tiny.resummed_moments(edges, nodes, alpha, WRONG_BETA, DELTA))
 
 
-def test_a_node_without_links_has_its_law_at_the_default_truncation(tiny):
+def test_indicators_have_that_law_for_an_isolated_node_at_the_default_truncation(tiny):
     """It is all births: cut off where others are, it would be at .292 where the posterior has .309."""
     found, _ = tiny.sampled_moments(PAIR, 3, 0.15, BETA, DELTA, {"slots": 2}, sweeps=1500, copies=150)
     exact, _ = tiny.resummed_moments(PAIR, 3, 0.15, BETA, DELTA)

@@ -1,0 +1,191 @@
+"""What calibration finds for each sampler that claims the posterior, through `blockmix.fit` as a user calls it.
+
+False alarms: each table of p-values is tested at 1e-3 as a whole, so that each "is uniform" alarms for one seed in
+1000. Seeds are fixed. `cgs` and `lmc` are tested again with networks whose links are 10% more likely than the model
+says, which is a sampler whose likelihood is off by 10%, and must fail.
+
+`scir` is not exact, and the tests state how: which quantities rank uniformly and which do not. Where a change of the
+sampler makes one of them uniform, that test fails and has to be changed with it.
+"""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import blockmix as bm
+from blockmix.graph.split import no_hold_out
+from blockmix.model import Model
+from blockmix.numerics.workers import Workers
+from blockmix.samplers import sampler_class, sampler_options
+
+sys.path.insert(0, str(Path(__file__).parent))
+import harness
+
+FALSE_ALARM = 1e-3
+WRONG = 1.1
+DRAWS = 9
+
+# Two communities of 24 nodes that overlap much, and a background that is learned.
+OVERLAPPING = Model(2, alpha=0.5, eta=(2.0, 3.0))
+# The default prior with three communities: alpha as for nodes with links, all else left out. Its networks are dense.
+DEFAULT = Model(3, alpha=0.1)
+# Sparse networks: a background of 2%, and strengths around 0.4 or 0.8.
+MEDIUM_STRENGTHS = Model(3, alpha=0.1, eta=(2.0, 3.0), background=0.02)
+LARGE_STRENGTHS = Model(3, alpha=0.1, eta=(4.0, 1.0), background=0.02)
+# The law of a posterior sample does not depend on the number of chains: one takes an eighth of the time.
+ONE_CHAIN = {"chains": 1}
+# What the diffusion converges to: small steps, few nodes at a time, all neighbours and non-links, nothing cut off.
+SMALL_STEPS = {
+    "moves": "cir", "form": "dense", "step": 0.2, "neighbors": 1000, "non_links": 1000, "smallest": 1e-9
+}  # fmt: skip
+
+
+def rank_table(setup, networks, factor=1.0, seed=3):
+    return harness.rank_table(harness.rank_truths(setup, networks, DRAWS, seed, factor), DRAWS)
+
+
+def rank_failures(setup, networks, factor=1.0):
+    return harness.failures(rank_table(setup, networks, factor), FALSE_ALARM)
+
+
+def mean_rank(table, quantity):
+    return next(row.position for row in table if row.quantity == quantity)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "setup",
+    # The default of 500 sweeps is too few for lmc here: samples depend on each other, and ranks pile up at the ends.
+    [harness.Setup("cgs", 24, OVERLAPPING), harness.Setup("lmc", 24, OVERLAPPING, {"sweeps": 1200})],
+    ids=["cgs", "lmc"],
+)
+def test_the_truth_ranks_uniformly_among_samples_of_an_exact_sampler(setup):
+    assert rank_failures(setup, 90) == []
+    assert "probability of all pairs" in rank_failures(setup, 40, WRONG)
+
+
+@pytest.mark.slow
+def test_the_truth_ranks_uniformly_among_samples_of_the_diffusion_with_small_steps():
+    setup = harness.Setup(
+        "scir",
+        12,
+        Model(2, alpha=0.7, eta=(2.0, 3.0)),
+        {**SMALL_STEPS, **ONE_CHAIN, "batches": 4, "sweeps": 800},
+    )
+    assert rank_failures(setup, 60) == []
+
+
+@pytest.mark.slow
+def test_the_truth_ranks_uniformly_among_samples_of_the_default_on_sparse_networks():
+    assert rank_failures(harness.Setup("scir", 60, MEDIUM_STRENGTHS, ONE_CHAIN), 100) == []
+
+
+# Known errors. The issue "Error bars that are right" is to remove the first two: the tests then fail, and have to
+# assert that no quantity fails. The first remains with a step of 0.05 and batches of one node, which leaves non-links
+# in closed form as its cause.
+
+
+@pytest.mark.slow
+def test_the_default_underestimates_strengths_near_one_and_nothing_else_on_sparse_networks():
+    table = rank_table(harness.Setup("scir", 60, LARGE_STRENGTHS, ONE_CHAIN), 120)
+    assert harness.failures(table, FALSE_ALARM) == ["strength 3"]
+    assert mean_rank(table, "strength 3") > 0.55
+
+
+@pytest.mark.slow
+def test_under_the_default_prior_strengths_and_background_do_not_rank_uniformly():
+    table = rank_table(harness.Setup("scir", 20, DEFAULT, ONE_CHAIN), 120)
+    failed = set(harness.failures(table, FALSE_ALARM))
+    # Of 100 networks the p-value of a strength is between 1e-15 and 1e-3, by the seed.
+    assert len(failed & {"strength 1", "strength 2", "strength 3"}) >= 2
+    assert "background" in failed
+    # Overlaps and the probability of a pair are not uniform either with more networks, but far less wrong.
+    for quantity in ("overlap of one pair", "overlap of N/2 pairs", "probability of one pair"):
+        assert mean_rank(table, quantity) == pytest.approx(0.5, abs=0.12)
+
+
+@pytest.mark.slow
+def test_the_diffusion_with_default_steps_spreads_memberships_too_evenly():
+    """A step of 0.5 is not small: (S2) is exact only as the step goes to zero."""
+    table = rank_table(harness.Setup("scir", 60, MEDIUM_STRENGTHS, {"moves": "cir", **ONE_CHAIN}), 70)
+    assert "squared memberships" in harness.failures(table, FALSE_ALARM)
+    assert mean_rank(table, "squared memberships") > 0.55
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("sampler", ["cgs", "lmc"])
+def test_alternating_with_networks_keeps_the_prior(sampler):
+    setup = harness.Setup(sampler, 6, Model(2, alpha=0.8, eta=(2.0, 3.0)))
+    assert harness.failures(harness.geweke_table(setup, 12_000, seed=1), FALSE_ALARM) == []
+    wrong = harness.failures(harness.geweke_table(setup, 6000, seed=1, factor=WRONG), FALSE_ALARM)
+    assert "probability of all pairs" in wrong
+
+
+@pytest.mark.slow
+def test_alternating_the_default_sampler_with_networks_keeps_overlaps_but_not_strengths():
+    """The same known error, on networks of six nodes that are far denser than real ones."""
+    setup = harness.Setup("scir", 6, Model(2, alpha=0.8, eta=(2.0, 3.0)))
+    failed = harness.failures(harness.geweke_table(setup, 2000, seed=1), FALSE_ALARM)
+    assert {"strength 1", "strength 2", "background"} <= set(failed)
+    assert not {"overlap of one pair", "overlap of N/2 pairs"} & set(failed)
+
+
+@pytest.mark.parametrize(("shift", "uniform"), [(0.0, True), (0.5, False)])
+def test_ranks_are_called_uniform_where_they_are(shift, uniform):
+    """False alarm: 1 in 1000. A truth half a standard deviation too high is noticed on 150 networks."""
+    rng = np.random.default_rng(1)
+    below = (rng.normal(size=(150, DRAWS)) < rng.normal(size=(150, 1)) + shift).sum(axis=1)
+    failed = harness.failures(harness.rank_table({"x": below}, DRAWS), FALSE_ALARM)
+    assert failed == ([] if uniform else ["x"])
+
+
+def test_quantities_do_not_depend_on_how_communities_are_numbered():
+    rng = np.random.default_rng(2)
+    setup = harness.Setup("cgs", 9, Model(3, alpha=0.5))
+    parameters = harness.draw_parameters(setup, rng)
+    linked = harness.simulate(parameters, rng)
+    other = parameters._replace(
+        memberships=parameters.memberships[:, [2, 0, 1]], strengths=parameters.strengths[[2, 0, 1]]
+    )
+    assert harness.quantities(other, linked) == pytest.approx(harness.quantities(parameters, linked))
+
+
+@pytest.mark.parametrize(
+    ("sampler", "arguments"),
+    [
+        ("cgs", {}),
+        ("lmc", {}),
+        ("scir", {}),
+        ("scir", {"moves": "cir", "form": "dense"}),
+        ("scir", {"moves": "cir", "form": "sparse"}),
+    ],
+)
+def test_a_chain_starts_at_the_parameters_given(sampler, arguments):
+    rng = np.random.default_rng(3)
+    setup = harness.Setup(sampler, 9, Model(3, alpha=0.5), arguments)
+    parameters = harness.draw_parameters(setup, rng)
+    data = no_hold_out(harness.graph_of(harness.simulate(parameters, rng), 9))
+    options = sampler_options(sampler, dict(arguments), "assortative")
+    with Workers(1) as workers:
+        made = sampler_class(sampler, "assortative")(data, setup.model, options, workers)
+        found = harness.parameters_of(made, harness.start_at(made, parameters, rng, (1, 2)))
+    for got, expected in zip(found, parameters, strict=True):
+        np.testing.assert_allclose(got, expected, rtol=1e-5, atol=1e-6)
+
+
+def test_samples_of_a_fit_are_unpacked_as_the_fit_sees_them():
+    rng = np.random.default_rng(4)
+    setup = harness.Setup("cgs", 12, Model(3, alpha=0.5), {"sweeps": 30})
+    graph = harness.graph_of(harness.simulate(harness.draw_parameters(setup, rng), rng), 12)
+    samples = setup.fit(graph, 5)
+    post = bm.fit(graph, 3, sampler="cgs", seed=5, held_out=0, alpha=0.5, sweeps=30, progress=False)
+    mean = np.mean([harness.link_probabilities(sample) for sample in samples], axis=0)
+    pairs = np.column_stack(np.triu_indices(12, 1))
+    np.testing.assert_allclose(mean, post.node_link_probability(pairs), atol=1e-4)
+
+
+def test_a_prior_that_depends_on_the_network_is_refused():
+    with pytest.raises(ValueError, match="state the alpha"):
+        harness.Setup("cgs", 9, Model(3))
