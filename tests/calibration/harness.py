@@ -203,7 +203,9 @@ def start_at(sampler: Any, parameters: Parameters, rng: np.random.Generator, key
         return state
     rows, (nodes, communities) = sampler.init(key).rows, memberships.shape
     # Sparse rows have their largest membership first, dense rows all communities in order.
-    order = np.argsort(np.zeros_like(memberships) if sampler.dense else -memberships, axis=1, kind="stable")
+    order = np.argsort(
+        np.zeros_like(memberships) if sampler.problem.dense else -memberships, axis=1, kind="stable"
+    )
     rows.words[:, ::2] = -1
     rows.words[:, : 2 * communities : 2] = order
     rows.weights[:, 1 : 2 * communities : 2] = memberships[np.arange(nodes)[:, None], order]
