@@ -3,7 +3,7 @@
     python benchmarks/compare.py COMMIT [--sampler scir] [--repeats 7] [--set moves=cir ...]
 
 Both versions run in a process of their own, and their sweeps alternate, so that whatever else the machine does slows
-both. What is compared is the processor time of one thread. Where arrays happen to lie in memory moves a process by a few
+both. What is compared is the processor time of one thread. Where arrays are in memory moves a process by a few
 percent, so that both are started several times. Reported are the median of the ratios old/new, above 1 if the new
 one is faster, and their range. The earlier commit is checked out to a temporary folder; sources are found under either
 layout.
