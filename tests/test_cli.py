@@ -153,7 +153,7 @@ class TestFit:
 class TestOutputFolder:
     def test_an_earlier_result_is_replaced_only_when_asked(self, edges, result, tmp_path, monkeypatch):
         before = (result / "run.json").read_bytes()
-        monkeypatch.setattr("blockmix.inference.fit.fit", lambda *a, **k: pytest.fail("it was fitted first"))
+        monkeypatch.setattr("blockmix.inference.fit.fit_request", lambda *a, **k: pytest.fail("it was fitted first"))
         done = blockmix("fit", edges, "-k", 3, "--sweeps", 20, "-o", result)
         assert done.exit_code == 2
         assert "--overwrite" in done.stderr
@@ -178,7 +178,7 @@ class TestOutputFolder:
         assert [p.name for p in tmp_path.iterdir()] == ["thesis.tex"]
 
     def test_a_place_that_cannot_be_written_is_refused_before_fitting(self, edges, tmp_path, monkeypatch):
-        monkeypatch.setattr("blockmix.inference.fit.fit", lambda *a, **k: pytest.fail("it was fitted first"))
+        monkeypatch.setattr("blockmix.inference.fit.fit_request", lambda *a, **k: pytest.fail("it was fitted first"))
         (tmp_path / "file").write_text("")
         for place in (tmp_path / "file", tmp_path / "file" / "below"):
             done = blockmix("fit", edges, "-k", 3, "-o", place)
@@ -350,7 +350,7 @@ class TestErrors:
         def broken(*_, **__):
             raise RuntimeError("left is right")
 
-        monkeypatch.setattr("blockmix.inference.fit.fit", broken)
+        monkeypatch.setattr("blockmix.inference.fit.fit_request", broken)
         done = blockmix("fit", edges, "-k", 3)
         assert done.exit_code == 1
         assert "left is right" in done.stderr

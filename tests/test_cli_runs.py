@@ -15,7 +15,8 @@ from typer.testing import CliRunner
 import blockmix as bm
 from blockmix.cli.app import app
 from blockmix.cli.commands.watch import lines
-from blockmix.inference.run_folder.folder import DEFAULT_EVERY, RunFolder
+from blockmix.inference.request import DEFAULT_EVERY
+from blockmix.inference.run_folder.folder import RunFolder
 from blockmix.inference.run_folder.lock import FolderLock
 from blockmix.inference.run_folder.status import read_status
 
@@ -131,10 +132,11 @@ class TestFolder:
         assert not (tmp_path / "run" / "checkpoint").exists()
         assert read_status(tmp_path / "run")["state"] == "done"
 
-    def test_the_default_of_the_command_line_is_that_of_the_library(self):
-        from blockmix.cli import folder
-
-        assert folder.DEFAULT_EVERY == DEFAULT_EVERY
+    @pytest.mark.parametrize("command", ["fit", "resume"])
+    def test_the_default_that_the_help_shows_is_that_of_the_library(self, command):
+        """The commands pass nothing on where the option is left out; the library is not loaded for --help."""
+        words = " ".join(blockmix(command, "--help").stdout.replace("│", " ").split())
+        assert f"[default: ({DEFAULT_EVERY})]" in words.split("--checkpoint-every")[-1]
 
 
 class TestWatch:
@@ -151,7 +153,7 @@ class TestWatch:
         path.write_text(json.dumps(json.loads(path.read_text()) | {"state": "running"}))
         done = blockmix("watch", result, "--once")
         assert done.exit_code == 1
-        assert "is gone without a word" in " ".join(done.stdout.replace("│", " ").split())
+        assert "ended without writing why" in " ".join(done.stdout.replace("│", " ").split())
         assert last_json(blockmix("watch", result, "--json").stdout)["state"] == "dead"
 
     def test_a_living_run_is_followed_to_its_end(self, edges, tmp_path):
@@ -177,7 +179,7 @@ class TestWatch:
             text = "\n".join(lines(result, record | {"state": state, "age": 9.0, "message": "boom"}))
             assert said in text
         silent = lines(result, record | {"state": "running", "age": 3600.0})
-        assert "nothing heard for 3,600 s" in silent[-1]
+        assert "no news for 3,600 s" in silent[-1]
         early = record | {"sweep": None, "checkpoint_sweep": None}
         assert "starting" in lines(result, early | {"state": "dead"})[1]
         assert "it left no checkpoint" in lines(result, early | {"state": "dead"})[-1]

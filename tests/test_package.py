@@ -25,7 +25,7 @@ LAYERS = (
 )  # fmt: skip
 # Methods of a result that lead to rooms below: the only imports downwards, inside the function that needs them.
 DOORS = {("posterior/posterior.py", "blockmix.report.write.write_report")}
-SHARED = {"errors", "_version"}
+SHARED = {"errors", "files", "_version"}
 # What an import may cost; the fastest of several counts, since the others measure what else the machine does.
 IMPORT_SECONDS, IMPORT_REPEATS = 1.0, 5
 LETTERS = "MESPGDLBAVCH"

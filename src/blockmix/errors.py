@@ -58,7 +58,7 @@ class GraphFormatError(InputError):
 
 
 def optional(module: str, what: str, remedy: str) -> Any:
-    """A library that is not needed to use blockmix, imported when `what` asks for it."""
+    """Import a library that is not needed to use blockmix, when `what` asks for it."""
     try:
         return import_module(module)
     except ModuleNotFoundError as error:

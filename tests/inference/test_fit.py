@@ -187,10 +187,10 @@ def test_a_split_of_ones_own_is_used(small):
 
 def test_small_networks_and_cliques_keep_all_their_links_by_default():
     for graph in (path(30), clique(12), clique(12).without_edges([(0, 1)])):
-        data = choose_held_out(graph, None, "balanced", 0)
+        data = choose_held_out(graph, None)
         assert isinstance(data, HeldOut)
         assert data.n_pairs == 0
-    assert choose_held_out(path(60), None, "balanced", 0).n_links == 3
+    assert choose_held_out(path(60), None).n_links == 3
 
 
 def test_chains_are_pooled_and_the_first_is_that_of_a_single_run(small):

@@ -64,7 +64,7 @@ def play(plan, score, most=20_000):
         if plan.over(sweep, 0.0):
             return warm, sweep
         if sweep % 10 == 0:
-            plan.score(sweep, score(sweep))
+            plan.add_score(sweep, score(sweep))
             if plan.over(sweep, 0.0):
                 return warm, sweep
         if warm is None and plan.warm_up_over(sweep, 0.0):

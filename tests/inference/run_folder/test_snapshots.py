@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from blockmix import InputError, fit, planted
+from blockmix.files import Damaged
 from blockmix.inference.resume import resume
 from blockmix.inference.run_folder import snapshots
-from blockmix.inference.run_folder.snapshots import Damaged, Snapshots, read_snapshot, write_snapshot
+from blockmix.inference.run_folder.snapshots import Snapshots, read_snapshot, write_snapshot
 
 ARRAYS = {"words": np.arange(600, dtype=np.int32).reshape(20, 30), "total": np.linspace(0, 1, 7)}
 
@@ -81,12 +82,12 @@ def spoil_the_manifest(folder):
 def cut_the_manifest(folder):
     path = folder / "manifest.json"
     path.write_text(path.read_text()[:40])
-    return "manifest.json: cannot be read"
+    return "manifest.json cannot be read"
 
 
 def another_file(folder):
     (folder / "manifest.json").write_text('{"format": "other"}')
-    return "this is not the manifest of a checkpoint"
+    return "this is not the manifest of a blockmix checkpoint"
 
 
 def another_run(folder):

@@ -1,15 +1,12 @@
 """Results as text files that any program reads: memberships.tsv, communities.txt, held_out.tsv.
 
-Text is made in bulk, many rows to one formatting call: a network of 300,000 nodes takes seconds. Every file
-is written beside its place and then moved there, so that a full disk leaves no half file under its name.
+Text is made in bulk, many rows to one formatting call: a network of 300,000 nodes takes seconds.
 """
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockmix.errors import InputError
+from blockmix.files import write_pieces
 from blockmix.graph.labels import Labels
 from blockmix.posterior.posterior import Posterior
 
@@ -65,7 +63,7 @@ def write_held_out(post: Posterior, path: Path) -> None:
 def prediction_table(
     labels: Labels, pairs: NDArray[np.int64], probability: NDArray[np.float64]
 ) -> Iterator[str]:
-    """Text of node_a, node_b, probability for these pairs of node numbers, in pieces."""
+    """Return the text of node_a, node_b, probability for these pairs of node numbers, in pieces."""
     names = label_texts(labels)
     columns = [names[pairs[:, 0]], names[pairs[:, 1]], probability]
     return _table("node_a\tnode_b\tprobability", "%s\t%s\t%.6g\n", columns)
@@ -95,7 +93,7 @@ def write_text_files(post: Posterior, folder: Path, *, threshold: float = 0.1) -
 
 
 def label_texts(labels: Labels, breaking: re.Pattern[str] = _BREAKS_TABLE) -> NDArray[np.object_]:
-    """Every label as text. One that would break the file is quoted as in CSV.
+    """Return every label as text. One that would break the file is quoted as in CSV.
 
     >>> label_texts(Labels.of(["ann", "b\\tob"])).tolist()
     ['ann', '"b\\tob"']
@@ -114,7 +112,7 @@ def _cover_line(names: list[str]) -> str:
 
 
 def _table(header: str, row: str, columns: list[NDArray[Any]]) -> Iterator[str]:
-    """The header and the rows, many at a time."""
+    """Yield the header and the rows, many at a time."""
     yield header + "\n"
     for begin in range(0, len(columns[0]) if columns else 0, _ROWS_AT_ONCE):
         parts = [column[begin : begin + _ROWS_AT_ONCE].tolist() for column in columns]
@@ -122,20 +120,3 @@ def _table(header: str, row: str, columns: list[NDArray[Any]]) -> Iterator[str]:
         for i, part in enumerate(parts):
             values[i :: len(parts)] = part
         yield (row * len(parts[0])) % tuple(values)
-
-
-def write_pieces(path: Path, pieces: Iterable[str]) -> None:
-    """Write text in pieces; the file appears whole or not at all."""
-    # A device, a pipe or a link must be written through, not replaced by a file.
-    through = path.is_symlink() or (path.exists() and not path.is_file())
-    target = path if through else path.with_name(path.name + ".partial")
-    try:
-        with open(target, "w", encoding="utf-8", newline="") as out:
-            out.writelines(pieces)
-        if not through:
-            os.replace(target, path)
-    except OSError as error:
-        if not through:
-            with suppress(OSError):
-                target.unlink()
-        raise InputError(f"{path}: cannot be written ({error.strerror or error})") from error

@@ -70,7 +70,17 @@ class ScirOptions:
         return self.moves
 
     def is_dense(self, communities: int) -> bool:
-        """Whether rows hold all communities."""
+        """Return whether rows hold all communities."""
         if self.form == "auto":
             return self.local_move == "cir" and communities <= MOST_DENSE
         return self.form == "dense"
+
+    def unused(self) -> dict[str, str]:
+        """Return the settings that have no effect beside the others, each with the remedy."""
+        if self.local_move == "indicators":
+            return {"neighbors": 'it belongs to moves="cir"; add that, or leave it out'}
+        if self.form == "dense":
+            return dict.fromkeys(
+                ("slots", "smallest"), 'form="dense" keeps all of a row; leave one of them out'
+            )
+        return {}

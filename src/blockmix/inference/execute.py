@@ -1,0 +1,119 @@
+"""From a checked request and a network to a posterior: what a new run and a resumed one have in common."""
+
+from __future__ import annotations
+
+import logging
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from blockmix.graph.graph import Graph
+from blockmix.graph.split import HeldOut
+from blockmix.inference.compile import compile_kernels
+from blockmix.inference.loop import Run
+from blockmix.inference.plan import Plan
+from blockmix.inference.position import Position
+from blockmix.inference.progress import Callback, Progress
+from blockmix.inference.request import FitRequest
+from blockmix.inference.result import build_posterior
+from blockmix.inference.run_folder.checkpoint import chain_arrays, restore_position
+from blockmix.inference.run_folder.checkpointer import Checkpointer
+from blockmix.inference.run_folder.snapshots import Snapshot
+from blockmix.numerics.philox import stream_key
+from blockmix.numerics.workers import Workers
+from blockmix.posterior.posterior import Posterior
+from blockmix.samplers import sampler_class
+from blockmix.samplers.contract import ChainKey, Sampler
+from blockmix.samplers.live import HostChain, LiveChain
+
+# On networks of at most so many links each of several chains runs on a thread of its own.
+SIDE_BY_SIDE = 150_000
+
+log = logging.getLogger("blockmix")
+
+
+@dataclass(frozen=True)
+class RunContext:
+    """What surrounds a run: its display, the user's callback, its start on the clock, its checkpoints."""
+
+    display: Progress
+    callback: Callback | None
+    began: float
+    checkpointer: Checkpointer | None = None
+
+
+def execute(
+    request: FitRequest,
+    graph: Graph,
+    data: HeldOut,
+    plan: Plan,
+    context: RunContext,
+    newest: Snapshot | None = None,
+    given: Any = None,
+) -> Posterior:
+    """Run a request to its end, from its start, from memberships `given`, or from a checkpoint."""
+    checkpointer = context.checkpointer
+    with Workers(request.threads) as workers:
+        log.info("%r, %d held-out pairs; %s", graph, data.n_pairs, request.prior)
+        log.info("%s; %s; %d threads", request.options, plan.limits(), workers.threads)
+        samplers = make_samplers(request, data, workers)
+        context.display.waiting("compiling the kernels (once on a new machine)")
+        compile_kernels(samplers[0], request)
+        context.display.waiting("finding a start")
+        began = time.perf_counter()
+        chains = _chains(samplers, request.seed, data, newest, given)
+        side_by_side = workers if samplers[0] is not samplers[-1] else None
+        run = Run(chains, data, plan, context.display, context.callback, checkpointer, side_by_side)
+        if newest is None:
+            position = Position()
+            if checkpointer is not None:
+                checkpointer.save(chains, position, plan)
+        else:
+            position = restore_position(newest)
+            began = time.perf_counter() - position.seconds
+        result = run.execute(position, began)
+    seconds = time.perf_counter() - context.began
+    facts: dict[str, Any] = {"run": None, "resumed": 0}
+    if checkpointer is not None:
+        checkpointer.finished(result.interrupted)
+        seconds += checkpointer.earlier
+        facts = {"run": checkpointer.run, "resumed": checkpointer.resumed}
+    post = build_posterior(graph, data, request, result, seconds, workers.threads)
+    post.provenance.update(facts)
+    return post
+
+
+def make_samplers(request: FitRequest, data: HeldOut, workers: Workers) -> list[Sampler]:
+    """Return a sampler for each chain.
+
+    On a small network each chain has its own: chains side by side do not wait for each other. On a large one all share
+    a single sampler, which gives all threads to one chain after the other.
+    """
+    make, chains = sampler_class(request.sampler, request.model), request.chains or 1
+    if chains > 1 and data.training.n_edges <= SIDE_BY_SIDE:
+        return [make(data, request.prior, request.options, Workers(1)) for _ in range(chains)]
+    return [make(data, request.prior, request.options, workers)] * chains
+
+
+def chain_key(seed: int, number: int) -> ChainKey:
+    """Return the key of a chain's random numbers: a function of the seed and its number."""
+    low, high = stream_key(np.uint64(seed), number)
+    return int(low), int(high)
+
+
+def _chains(
+    samplers: list[Sampler], seed: int, data: HeldOut, newest: Snapshot | None, given: Any
+) -> list[LiveChain]:
+    """Start the chains, or restore them from a checkpoint."""
+    keys = [chain_key(seed, number) for number in range(len(samplers))]
+    if newest is None:
+        return [
+            HostChain.start(sampler, key, data.pairs, given)
+            for sampler, key in zip(samplers, keys, strict=True)
+        ]
+    return [
+        HostChain.restore(sampler, key, data.pairs, chain_arrays(newest, number))
+        for number, (sampler, key) in enumerate(zip(samplers, keys, strict=True))
+    ]
