@@ -33,7 +33,8 @@ def compile_kernels(sampler: Sampler, request: FitRequest) -> None:
     )
     with Workers(1) as one:
         make = sampler_class(request.sampler, request.model)
-        chain = HostChain.start(make(data, trial.prior, trial.options, one), (0, 0), data.pairs)
+        sampled = make(data, trial.prior, trial.options, one)
+        chain = HostChain.start(sampled, trial.chain_key(0), data.pairs)
         chain.advance(True, 1)
         for sample in (1, 2):
             chain.advance(False, sample)

@@ -7,8 +7,6 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from blockmix.graph.graph import Graph
 from blockmix.graph.split import HeldOut
 from blockmix.inference.compile import compile_kernels
@@ -21,11 +19,10 @@ from blockmix.inference.result import build_posterior
 from blockmix.inference.run_folder.checkpoint import chain_arrays, restore_position
 from blockmix.inference.run_folder.checkpointer import Checkpointer
 from blockmix.inference.run_folder.snapshots import Snapshot
-from blockmix.numerics.philox import stream_key
 from blockmix.numerics.workers import Workers
 from blockmix.posterior.posterior import Posterior
 from blockmix.samplers import sampler_class
-from blockmix.samplers.contract import ChainKey, Sampler
+from blockmix.samplers.contract import Sampler
 from blockmix.samplers.live import HostChain, LiveChain
 
 # On networks of at most so many links each of several chains runs on a thread of its own.
@@ -63,7 +60,7 @@ def execute(
         compile_kernels(samplers[0], request)
         context.display.waiting("finding a start")
         began = time.perf_counter()
-        chains = _chains(samplers, request.seed, data, newest, given)
+        chains = _chains(samplers, request, data, newest, given)
         side_by_side = workers if samplers[0] is not samplers[-1] else None
         run = Run(chains, data, plan, context.display, context.callback, checkpointer, side_by_side)
         if newest is None:
@@ -97,23 +94,15 @@ def make_samplers(request: FitRequest, data: HeldOut, workers: Workers) -> list[
     return [make(data, request.prior, request.options, workers)] * chains
 
 
-def chain_key(seed: int, number: int) -> ChainKey:
-    """Return the key of a chain's random numbers: a function of the seed and its number."""
-    low, high = stream_key(np.uint64(seed), number)
-    return int(low), int(high)
-
-
 def _chains(
-    samplers: list[Sampler], seed: int, data: HeldOut, newest: Snapshot | None, given: Any
+    samplers: list[Sampler], request: FitRequest, data: HeldOut, newest: Snapshot | None, given: Any
 ) -> list[LiveChain]:
     """Start the chains, or restore them from a checkpoint."""
-    keys = [chain_key(seed, number) for number in range(len(samplers))]
-    if newest is None:
-        return [
-            HostChain.start(sampler, key, data.pairs, given)
-            for sampler, key in zip(samplers, keys, strict=True)
-        ]
-    return [
-        HostChain.restore(sampler, key, data.pairs, chain_arrays(newest, number))
-        for number, (sampler, key) in enumerate(zip(samplers, keys, strict=True))
-    ]
+    found: list[LiveChain] = []
+    for number, sampler in enumerate(samplers):
+        key = request.chain_key(number)
+        if newest is None:
+            found.append(HostChain.start(sampler, key, data.pairs, given))
+        else:
+            found.append(HostChain.restore(sampler, key, data.pairs, chain_arrays(newest, number)))
+    return found

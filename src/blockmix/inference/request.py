@@ -12,12 +12,16 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
+
 from blockmix.errors import InputError
 from blockmix.graph.graph import Graph
 from blockmix.graph.split import HeldOut, check_share
 from blockmix.inference.plan import Plan, whole_number
 from blockmix.model import Model
+from blockmix.numerics.philox import stream_key
 from blockmix.samplers import check_sampler, default_sampler, sampler_options
+from blockmix.samplers.contract import ChainKey
 
 if TYPE_CHECKING:
     from blockmix.inference.run_folder.folder import RunFolder
@@ -97,6 +101,11 @@ class FitRequest:
     def plan(self, watched: bool = True) -> Plan:
         """Return a new plan with the limits of this request; `watched` says whether there will be scores."""
         return Plan(self.sweeps, self.time_limit, self.warm_up, watched)
+
+    def chain_key(self, number: int) -> ChainKey:
+        """Return the key of a chain's random numbers: a function of the seed and its number."""
+        low, high = stream_key(np.uint64(self.seed), number)
+        return int(low), int(high)
 
     def for_network(self, graph: Graph, communities: int | None = None) -> FitRequest:
         """Return the request with what depends on the network: the default chains, and the communities chosen."""
