@@ -153,7 +153,9 @@ class TestFit:
 class TestOutputFolder:
     def test_an_earlier_result_is_replaced_only_when_asked(self, edges, result, tmp_path, monkeypatch):
         before = (result / "run.json").read_bytes()
-        monkeypatch.setattr("blockmix.inference.fit.fit_request", lambda *a, **k: pytest.fail("it was fitted first"))
+        monkeypatch.setattr(
+            "blockmix.inference.fit.fit_request", lambda *a, **k: pytest.fail("it was fitted first")
+        )
         done = blockmix("fit", edges, "-k", 3, "--sweeps", 20, "-o", result)
         assert done.exit_code == 2
         assert "--overwrite" in done.stderr
@@ -178,7 +180,9 @@ class TestOutputFolder:
         assert [p.name for p in tmp_path.iterdir()] == ["thesis.tex"]
 
     def test_a_place_that_cannot_be_written_is_refused_before_fitting(self, edges, tmp_path, monkeypatch):
-        monkeypatch.setattr("blockmix.inference.fit.fit_request", lambda *a, **k: pytest.fail("it was fitted first"))
+        monkeypatch.setattr(
+            "blockmix.inference.fit.fit_request", lambda *a, **k: pytest.fail("it was fitted first")
+        )
         (tmp_path / "file").write_text("")
         for place in (tmp_path / "file", tmp_path / "file" / "below"):
             done = blockmix("fit", edges, "-k", 3, "-o", place)
@@ -345,6 +349,32 @@ class TestErrors:
         assert "rror" in done.stderr
         assert "Traceback" not in done.output
         assert not list(tmp_path.iterdir())
+
+    @pytest.mark.parametrize(
+        ("words", "message"),
+        [
+            (("fit", "nowhere", "--checkpoint-every", 60), "--checkpoint-every) has no effect: there is no folder"),
+            (("fit", "nowhere", "--overwrite"), "--overwrite has no effect without -o: name a folder"),
+            (("demo", "--overwrite"), "--overwrite has no effect without -o: name a folder"),
+            (("fit", "nowhere", "--held-out", 0, "--held-out-kind", "balanced"), "--held-out-kind) has no effect"),
+            (("fit", "nowhere", "--set", "neighbors=16"), "neighbors=16 has no effect: it belongs to moves"),
+            (("fit", "nowhere", "--sampler", "svi", "--set", "tolerance=0.1"), "tolerance=0.1 has no effect"),
+            (("fit", "nowhere", "--threads", 0), "threads must be a whole number of at least 1, not 0"),
+            (("fit", "nowhere", "--threads", -2), "threads must be a whole number of at least 1, not -2"),
+            (("select-k", "nowhere", "--threads", 0), "threads must be a whole number of at least 1, not 0"),
+            (("fit", "nowhere", "--chains", 0), "chains must be a whole number of at least 1, not 0"),
+            (("fit", "nowhere", "--sweeps", 5, "--warm-up", 5), "no sample would be taken"),
+            (("fit", "nowhere", "--held-out", "nan"), "fraction=nan"),
+            (("watch", "nowhere", "--once", "--every", 2), "--every 2 has no effect with --once"),
+            (("export", "nowhere", "net.graphml", "--threshold", 0.1), "--threshold 0.1 has no effect on .graphml"),
+        ],
+        ids=str,
+    )  # fmt: skip
+    def test_an_option_that_is_wrong_or_has_no_effect_is_named_before_a_file_is_read(self, words, message):
+        done = blockmix(*words)
+        assert done.exit_code == 2, done.output
+        assert message in done.stderr
+        assert "nowhere" not in done.stderr
 
     def test_a_defect_asks_for_the_traceback(self, edges, monkeypatch):
         def broken(*_, **__):

@@ -75,6 +75,11 @@ class TestResume:
         for name in TEXTS:
             assert (result / name).read_bytes() == (tmp_path / "atonce" / name).read_bytes(), name
 
+    def test_threads_of_zero_are_refused(self, result):
+        done = blockmix("resume", result, "--threads", 0)
+        assert done.exit_code == 2
+        assert "threads must be a whole number of at least 1, not 0" in done.stderr
+
     def test_it_cannot_go_back(self, result):
         done = blockmix("resume", result, "--sweeps", 10)
         assert done.exit_code == 2

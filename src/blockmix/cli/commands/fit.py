@@ -72,7 +72,6 @@ def fit(
         float | None,
         typer.Option(
             metavar="SEC",
-            min=0.0,
             help="With -o: seconds between checkpoints, from which blockmix resume goes on; 0 for none.",
             rich_help_panel=_RUN,
             show_default="60.0",
@@ -137,8 +136,6 @@ def fit(
         float | None,
         typer.Option(
             metavar="FRACTION",
-            min=0.0,
-            max=1.0,
             help="Share of the links kept from the fit to score it; 0 for none. By default 5%, "
             "at most 25,000 links.",
             rich_help_panel=_PRIOR,

@@ -28,9 +28,7 @@ def resume(
     ] = None,
     checkpoint_every: Annotated[
         float | None,
-        typer.Option(
-            metavar="SEC", min=0.0, help="Seconds between checkpoints; 0 for none.", show_default="60.0"
-        ),
+        typer.Option(metavar="SEC", help="Seconds between checkpoints; 0 for none.", show_default="60.0"),
     ] = None,
     threads: Annotated[
         int | None, typer.Option(metavar="T", help="Processors to use; all by default.")
