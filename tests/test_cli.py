@@ -1,4 +1,4 @@
-"""The command line keeps its promises: exit statuses, one message an error, JSON, nothing computed lost."""
+"""The command line: exit statuses, one message an error, JSON, nothing computed lost."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def result(edges) -> Path:
 
 
 class TestFit:
-    def test_json_is_the_last_line_and_has_the_promised_fields(self, edges):
+    def test_json_is_the_last_line_and_has_the_documented_fields(self, edges):
         done = blockmix("fit", edges, "-k", 3, "--sweeps", 20, "--json", "--seed", 5)
         assert done.exit_code == 0, done.output
         record = last_json(done.stdout)
@@ -99,7 +99,7 @@ class TestFit:
         covers = read_covers(result / "communities.txt", post.graph.labels)
         assert [sorted(c) for c in covers] == [sorted(c) for c in post.covers().values()]
 
-    def test_quiet_says_nothing_when_there_are_files(self, edges, tmp_path):
+    def test_quiet_prints_nothing_when_there_are_files(self, edges, tmp_path):
         done = blockmix("fit", edges, "-k", 3, "--sweeps", 20, "-q", "-o", tmp_path / "run")
         assert (done.exit_code, done.stdout, done.stderr) == (0, "", "")
 
@@ -235,7 +235,7 @@ class TestPredict:
         assert len(lines) == len((result / "held_out.tsv").read_text().splitlines())
 
     @pytest.mark.parametrize(
-        ("text", "said"),
+        ("text", "message"),
         [
             ("0 1\n# so\n2 nobody\n", "line 3: no node of the network has this label (found: 'nobody')"),
             ("0 1\n2\n", "line 2: a pair needs two labels"),
@@ -243,12 +243,12 @@ class TestPredict:
             (b"0 1\n\xff 2\n", "line 2: not UTF-8 text"),
         ],
     )
-    def test_a_bad_pair_is_named_by_its_line(self, result, tmp_path, text, said):
+    def test_a_bad_pair_is_named_by_its_line(self, result, tmp_path, text, message):
         path = tmp_path / "pairs.txt"
         path.write_bytes(text if isinstance(text, bytes) else text.encode())
         done = blockmix("predict", result, path)
         assert done.exit_code == 2
-        assert f"error: {path}, {said}" in done.stderr
+        assert f"error: {path}, {message}" in done.stderr
 
     def test_no_pairs_give_an_empty_table(self, result):
         assert blockmix("predict", result, "-", input="").stdout == "node_a\tnode_b\tprobability\n"
@@ -279,7 +279,7 @@ class TestEvaluate:
         assert last_json(blockmix(*words).stdout)["n_nodes"] == 4
         assert last_json(blockmix(*words, "--all-nodes").stdout)["n_nodes"] == 24
 
-    def test_labels_that_are_not_in_the_network_are_told(self, result, tmp_path):
+    def test_labels_that_are_not_in_the_network_are_named(self, result, tmp_path):
         (tmp_path / "truth.txt").write_text("0 1 2 777\n")
         done = blockmix("evaluate", result, "--truth", tmp_path / "truth.txt")
         assert done.exit_code == 0

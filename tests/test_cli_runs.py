@@ -50,7 +50,7 @@ def result(edges, tmp_path) -> Path:
 
 
 class TestResume:
-    def test_a_run_that_had_ended_says_so_and_changes_nothing(self, result):
+    def test_a_run_that_had_ended_prints_that_and_changes_nothing(self, result):
         before = (result / "run.json").read_bytes()
         done = blockmix("resume", result)
         assert (done.exit_code, done.stdout) == (0, "")
@@ -126,7 +126,7 @@ class TestFolder:
             assert f"another run is writing here: process {os.getpid()}" in done.stderr
         lock.release()
 
-    def test_what_a_run_left_that_never_began_is_in_nobodys_way(self, edges, tmp_path):
+    def test_what_a_run_left_that_never_began_does_not_block_the_folder(self, edges, tmp_path):
         (tmp_path / ".lock").write_text("")
         (tmp_path / "status.json").write_text("{}")
         assert blockmix("fit", edges, "-k", 3, "--sweeps", 20, "-q", "-o", tmp_path).exit_code == 0
@@ -153,7 +153,7 @@ class TestWatch:
         record = last_json(blockmix("watch", result, "--json").stdout)
         assert (record["state"], record["sweep"]) == ("done", 60)
 
-    def test_a_dead_run_is_told_with_status_1(self, result):
+    def test_a_dead_run_gives_status_1(self, result):
         path = result / "status.json"
         path.write_text(json.dumps(json.loads(path.read_text()) | {"state": "running"}))
         done = blockmix("watch", result, "--once")
@@ -161,7 +161,7 @@ class TestWatch:
         assert "ended without writing why" in " ".join(done.stdout.replace("│", " ").split())
         assert last_json(blockmix("watch", result, "--json").stdout)["state"] == "dead"
 
-    def test_a_living_run_is_followed_to_its_end(self, edges, tmp_path):
+    def test_a_run_under_way_is_shown_to_its_end(self, edges, tmp_path):
         """In another process, as a user does it."""
         command = [sys.executable, "-m", "blockmix.cli"]
         words = [edges, "-k", "3", "-o", tmp_path / "run", "--time-limit", "3", "-q"]
@@ -175,14 +175,14 @@ class TestWatch:
         assert "done" in done.stdout
         assert (tmp_path / "run" / "run.json").exists()
 
-    def test_every_state_has_its_words(self, result):
+    def test_every_state_is_described(self, result):
         record = read_status(result)
-        for state, said in (
+        for state, message in (
             ("running", "process"), ("interrupted", "interrupted 9 s ago; go on with: blockmix resume"),
             ("failed", "failed 9 s ago: boom; go on"), ("terminated", "terminated 9 s ago; go on with"),
         ):  # fmt: skip
             text = "\n".join(lines(result, record | {"state": state, "age": 9.0, "message": "boom"}))
-            assert said in text
+            assert message in text
         silent = lines(result, record | {"state": "running", "age": 3600.0})
         assert "no news for 3,600 s" in silent[-1]
         early = record | {"sweep": None, "checkpoint_sweep": None}
@@ -227,11 +227,11 @@ class TestHelp:
 class TestRemarks:
     def test_logs_are_quiet_unless_asked_for(self, edges, tmp_path):
         quiet = blockmix("fit", edges, "-k", 3, "--sweeps", 20, "-o", tmp_path / "a")
-        told = blockmix("fit", edges, "-k", 3, "--sweeps", 20, "-o", tmp_path / "b", "-v")
+        verbose = blockmix("fit", edges, "-k", 3, "--sweeps", 20, "-o", tmp_path / "b", "-v")
         assert "checkpoint at sweep" not in quiet.stderr
-        assert "checkpoint at sweep 20" in told.stderr
+        assert "checkpoint at sweep 20" in verbose.stderr
 
-    def test_one_community_is_told_to_be_everything(self, edges):
+    def test_one_community_is_remarked_on(self, edges):
         done = blockmix("fit", edges, "-k", 1, "--sweeps", 20)
         assert done.exit_code == 0, done.output
         assert "one community: every node is a member" in done.stderr
@@ -249,7 +249,7 @@ class TestRemarks:
         assert "R-hat" in done.stdout
         assert "Chains" not in blockmix("fit", edges, "-k", 3, "--sweeps", 20, "--chains", 1).stdout
 
-    def test_without_the_library_the_summary_says_nothing_of_chains(self, edges, monkeypatch):
+    def test_without_the_library_the_summary_has_no_line_about_chains(self, edges, monkeypatch):
         monkeypatch.setattr("blockmix.cli.summary.find_spec", lambda name: None)
         done = blockmix("fit", edges, "-k", 3, "--sweeps", 100, "--chains", 2)
         assert done.exit_code == 0, done.output

@@ -85,7 +85,7 @@ def test_a_fit_compiles_nothing_after_its_clock_has_started(case, tmp_path):
 
 @pytest.fixture
 def slow_compilation(monkeypatch):
-    """A sampler whose kernels take longer to compile than the run may last."""
+    """Make kernels take longer to compile than the run may last."""
     monkeypatch.setattr(Scir, "compile", lambda self: time.sleep(1.2))
 
 

@@ -1,4 +1,4 @@
-"""The loop asks once a sweep what comes next, and does what rank 0 says, whatever its own clock or plan."""
+"""The loop asks once a sweep what comes next, and follows rank 0, whatever its own clock or plan."""
 
 import numpy as np
 import pytest
@@ -59,6 +59,7 @@ class Decided(Solo):
 
     def decide(self, flags):
         self.proposed.append(flags)
+        assert len(self.proposed) <= max(self.decisions), "the loop went on after the flag to stop"
         return self.decisions.get(len(self.proposed), Flags())
 
 
@@ -87,13 +88,18 @@ def test_what_this_process_would_do_is_proposed():
     comm = Decided({12: Flags(stop=True)})
     run(comm, Plan(sweeps=12, warm_up=3))[2]()
     assert [sweep for sweep, flags in enumerate(comm.proposed, 1) if flags.stop] == [12]
-    # It is never told to begin, and goes on proposing it.
+    # No answer begins the sampling, so it is proposed again.
     assert [sweep for sweep, flags in enumerate(comm.proposed, 1) if flags.begin_sampling] == list(
         range(3, 13)
     )
-    # An evaluation that is due at this sweep anyway is not asked for.
     assert [sweep for sweep, flags in enumerate(comm.proposed, 1) if flags.evaluate] == [12]
     assert all(flags.checkpoint for flags in comm.proposed)
+
+
+def test_an_evaluation_that_is_due_anyway_is_not_asked_for_again():
+    comm = Decided({10: Flags(stop=True)})
+    run(comm, Plan(sweeps=10))[2]()
+    assert not any(flags.evaluate for flags in comm.proposed)
 
 
 @pytest.mark.parametrize("terminated", [False, True])

@@ -58,6 +58,6 @@ def test_too_many_communities_are_refused_with_the_estimate(monkeypatch):
     assert fit(ring, 2, sweeps=3, force=True, threads=1).provenance["sweeps"] == 3
 
 
-def test_where_nobody_knows_what_is_free_nothing_is_refused(monkeypatch):
+def test_where_free_memory_is_unknown_nothing_is_refused(monkeypatch):
     monkeypatch.setattr(memory, "available_bytes", lambda: None)
     memory.check_memory(request(10**12), 50)

@@ -59,7 +59,7 @@ def tiny():
 
 
 def stopped(graph, k, folder, at, **options):
-    """A run that broke off at this sweep."""
+    """Make a run that breaks off at this sweep."""
     with pytest.raises(Crash):
         fit(graph, k, checkpoint=folder, callback=crash_at(at), **options)
 
@@ -216,13 +216,13 @@ def test_sigterm_leaves_a_checkpoint_and_ends_the_program(tmp_path, tiny, same_r
 
 
 def test_a_program_with_a_handler_of_its_own_keeps_it(tmp_path, tiny):
-    heard = []
-    before = signal.signal(signal.SIGTERM, lambda *_: heard.append(1))
+    received = []
+    before = signal.signal(signal.SIGTERM, lambda *_: received.append(1))
     try:
         post = fit(tiny, 3, sweeps=40, checkpoint=tmp_path, callback=signal_at(30, signal.SIGTERM), threads=1)
     finally:
         signal.signal(signal.SIGTERM, before)
-    assert heard == [1]
+    assert received == [1]
     assert not post.provenance["interrupted"]
 
 
@@ -254,7 +254,7 @@ def test_a_wrong_interval_is_refused(tmp_path, tiny, wrong):
     assert not (tmp_path / "run").exists()
 
 
-def test_another_version_of_blockmix_is_told(tmp_path, tiny, monkeypatch):
+def test_another_version_of_blockmix_is_a_warning(tmp_path, tiny, monkeypatch):
     stopped(tiny, 3, tmp_path, 10, sweeps=20, threads=1)
     monkeypatch.setattr("blockmix.inference.resume.__version__", "99.0")
     with pytest.warns(RuntimeWarning, match=r"begun with blockmix \S+, and goes on with 99.0"):
@@ -296,6 +296,6 @@ def test_two_runs_cannot_write_to_one_folder(tmp_path, tiny):
     finally:
         other.kill()
         other.communicate(timeout=60)
-    # The dead hold no lock.
+    # A process that ended holds no lock.
     with pytest.raises(Crash):
         resume(tmp_path, threads=1, callback=crash_at(0))

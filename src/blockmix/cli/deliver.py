@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from blockmix.cli.guard import FAILED, print_json, terminate_gently, warn, warnings_as_messages
+from blockmix.cli.guard import FAILED, print_json, sigterm_as_ctrl_c, warn, warnings_as_messages
 
 if TYPE_CHECKING:
     from blockmix.inference.run_folder.folder import RunFolder
@@ -29,7 +29,7 @@ def guarded_run(folder: RunFolder | None, checkpoints: bool) -> Iterator[None]:
     with ExitStack() as stack:
         stack.enter_context(warnings_as_messages())
         if folder is None or not checkpoints:
-            stack.enter_context(terminate_gently())
+            stack.enter_context(sigterm_as_ctrl_c())
         try:
             yield
         except Terminated:

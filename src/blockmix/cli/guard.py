@@ -138,7 +138,7 @@ def warnings_as_messages() -> Iterator[None]:
 
 
 @contextmanager
-def terminate_gently() -> Iterator[None]:
+def sigterm_as_ctrl_c() -> Iterator[None]:
     """Let a request to end (SIGTERM: `kill`, `timeout`, a batch system) do what Ctrl-C does."""
     try:
         before = signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))

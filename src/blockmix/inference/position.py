@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 class Position:
     """How far a run has come: sweeps, those of them in warm-up, seconds of sampling, the trace so far.
 
-    `over` says that the plan has come to its end, `closed` that the last evaluation was made because the run
+    `over` is True once the plan has come to its end, `closed` if the last evaluation was made because the run
     stopped and not because it was due: a run that goes on removes it.
     """
 

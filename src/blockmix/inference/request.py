@@ -37,7 +37,7 @@ class FitRequest:
     """What a fit is asked for; the fields are the arguments of `fit`, which explains them.
 
     `sampler` is "" for the default of the model. `options` are the settings of the sampler by name; the
-    construction replaces them by its options object. `chosen` says that blockmix chose the number of communities.
+    construction replaces them by its options object. `chosen` is True if blockmix chose the number of communities.
     """
 
     communities: int | Literal["auto"] = "auto"
@@ -99,7 +99,7 @@ class FitRequest:
         return DEFAULT_EVERY if self.checkpoint_every is None else float(self.checkpoint_every)
 
     def plan(self, watched: bool = True) -> Plan:
-        """Return a new plan with the limits of this request; `watched` says whether there will be scores."""
+        """Return a new plan with the limits of this request; `watched` is True if there will be scores."""
         return Plan(self.sweeps, self.time_limit, self.warm_up, watched)
 
     def chain_key(self, number: int) -> ChainKey:

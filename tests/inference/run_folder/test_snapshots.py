@@ -109,8 +109,8 @@ DAMAGES = [
 
 @pytest.mark.parametrize("damage", DAMAGES, ids=lambda damage: damage.__name__)
 def test_damage_is_named_and_the_snapshot_before_is_used(kept, tmp_path, damage):
-    said = damage(tmp_path / "000002")
-    with pytest.warns(RuntimeWarning, match=said) as warned:
+    message = damage(tmp_path / "000002")
+    with pytest.warns(RuntimeWarning, match=message) as warned:
         found = kept.newest()
     assert found.facts == {"sweep": 1}
     assert str(tmp_path / "000002") in str(warned[0].message)

@@ -18,7 +18,7 @@ def export(
     file: Annotated[
         Path,
         typer.Argument(
-            metavar="FILE", help="What to write: its ending, .graphml, .parquet or .csv, says how."
+            metavar="FILE", help="File to write; its ending, .graphml, .parquet or .csv, decides the format."
         ),
     ],
     threshold: Annotated[

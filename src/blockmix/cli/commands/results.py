@@ -61,7 +61,7 @@ def predict(
         listed = [{"node_a": labels[a], "node_b": labels[b], "probability": p} for (a, b), p in rows]
         print_json({"pairs": len(nodes), "predictions": listed})
     elif output is None:
-        # Tables are UTF-8 whatever the terminal says, as files are.
+        # Tables are UTF-8 whatever the terminal's encoding, as files are.
         sys.stdout.flush()
         for piece in prediction_table(labels, nodes, probability):
             sys.stdout.buffer.write(piece.encode("utf-8"))

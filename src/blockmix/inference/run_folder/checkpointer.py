@@ -26,7 +26,7 @@ class Checkpointer:
     """Writes a checkpoint of a run every so many seconds (0: none), and keeps its status file up to date.
 
     `newest` is the checkpoint that the run was resumed from, `resumed` counts how often it was, and `earlier` are the
-    seconds it took in the processes before this one. `resumable` says whether there are checkpoints at all.
+    seconds it took in the processes before this one. `resumable` is False where no checkpoints are written.
     """
 
     def __init__(

@@ -1,7 +1,7 @@
 """The folder of a run: locked while it runs, with its checkpoints and its status.
 
 run/
-  .lock           held while the run lives
+  .lock           held while the run is under way
   status.json     the state of the run
   checkpoint/     start: settings and held-out pairs, graph, training, and the last two of 000001, 000002, ...
 """
@@ -42,8 +42,8 @@ OWN_FILES = {LOCK, STATUS, STATUS + PARTIAL_FILE, CHECKPOINTS}
 class RunFolder:
     """A folder that one run writes to. Locked from here to `close`; use it in a `with` block.
 
-    `notes` are plain values that are kept with the settings, for a command that resumes the run. `resumable` says that
-    the run here writes checkpoints, `ended` that a resumed run had nothing left to do.
+    `notes` are plain values that are kept with the settings, for a command that resumes the run. `resumable` is
+    True if the run here writes checkpoints, `ended` if a resumed run had nothing left to do.
     """
 
     def __init__(self, path: str | os.PathLike[str], notes: dict[str, Any] | None = None) -> None:

@@ -18,7 +18,7 @@ class ScirOptions:
 
     Arguments:
         slots: communities a node can be in at once, L.
-        moves: "indicators", "cir", or "auto": "cir" where `non_links` or `form="dense"` asks for it,
+        moves: "indicators", "cir", or "auto": "cir" where `non_links` or `form="dense"` needs it,
             otherwise "indicators".
         batches: batches a sweep; nodes of one batch read the same state.
         smallest: a phi below this is dropped and may be born again; in units of links.
