@@ -47,7 +47,7 @@ class Checkpoints:
     def save(self, chains, at, plan):
         self.saved.append((at.sweep, at.over))
 
-    def report(self, report):
+    def update(self, report):
         pass
 
 

@@ -23,12 +23,11 @@ FAILED, WRONG_INPUT, INTERRUPTED, BROKEN_PIPE = 1, 2, 130, 141
 
 # What `--threshold` means where nodes are listed, and where every node with a link gets a community.
 THRESHOLD = (
-    "A node is listed in its largest community if its mean membership there is at least T, and in any other if also "
-    "P(membership >= T) >= 0.5"
+    "A node is listed in its largest community if its mean membership there is at least T; for any other community "
+    "it must also have P(membership >= T) >= 0.5"
 )
 COVER_THRESHOLD = (
-    f"{THRESHOLD} and it accounts for two or more of the node's links. Remaining nodes join the community of their "
-    "neighbours."
+    f"{THRESHOLD}, and two or more of its links there. Remaining nodes join the community of their neighbours."
 )
 
 Seed = Annotated[int, typer.Option("--seed", metavar="S", help="The same seed gives the same result.")]

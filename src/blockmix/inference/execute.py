@@ -10,7 +10,7 @@ from typing import Any
 from blockmix.graph.graph import Graph
 from blockmix.graph.split import HeldOut
 from blockmix.inference.compile import compile_kernels
-from blockmix.inference.loop import Run
+from blockmix.inference.loop import Run, RunResult
 from blockmix.inference.plan import Plan
 from blockmix.inference.position import Position
 from blockmix.inference.progress import Callback, Progress
@@ -51,26 +51,20 @@ def execute(
     given: Any = None,
 ) -> Posterior:
     """Run a request to its end, from its start, from memberships `given`, or from a checkpoint."""
-    checkpointer = context.checkpointer
     with Workers(request.threads) as workers:
         log.info("%r, %d held-out pairs; %s", graph, data.n_pairs, request.prior)
         log.info("%s; %s; %d threads", request.options, plan.limits(), workers.threads)
         samplers = make_samplers(request, data, workers)
         context.display.waiting("compiling the kernels (once on a new machine)")
         compile_kernels(samplers[0], request)
-        context.display.waiting("finding a start")
         began = time.perf_counter()
+        if newest is None:
+            context.display.waiting("finding a start")
         chains = _chains(samplers, request, data, newest, given)
         side_by_side = workers if samplers[0] is not samplers[-1] else None
-        run = Run(chains, data, plan, context.display, context.callback, checkpointer, side_by_side)
-        if newest is None:
-            position = Position()
-            if checkpointer is not None:
-                checkpointer.save(chains, position, plan)
-        else:
-            position = restore_position(newest)
-            began = time.perf_counter() - position.seconds
-        result = run.execute(position, began)
+        run = Run(chains, data, plan, context.display, context.callback, context.checkpointer, side_by_side)
+        result = _run_from(run, newest, began)
+    checkpointer = context.checkpointer
     seconds = time.perf_counter() - context.began
     facts: dict[str, Any] = {"run": None, "resumed": 0}
     if checkpointer is not None:
@@ -80,6 +74,17 @@ def execute(
     post = build_posterior(graph, data, request, result, seconds, workers.threads)
     post.provenance.update(facts)
     return post
+
+
+def _run_from(run: Run, newest: Snapshot | None, began: float) -> RunResult:
+    """Make the sweeps of a new run, whose clock started at `began`, or the rest of one from its checkpoint."""
+    if newest is not None:
+        position = restore_position(newest)
+        return run.execute(position, time.perf_counter() - position.seconds)
+    position = Position()
+    if run.checkpointer is not None:
+        run.checkpointer.save(run.chains, position, run.plan)
+    return run.execute(position, began)
 
 
 def make_samplers(request: FitRequest, data: HeldOut, workers: Workers) -> list[Sampler]:

@@ -164,6 +164,6 @@ class Run:
         report = Report(at.sweep, at.warm_up, at.seconds, speed, share, left, scores)
         self.display.update(report)
         if self.checkpointer is not None:
-            self.checkpointer.report(report)
+            self.checkpointer.update(report)
         if self.callback is not None:
             self.callback(report)

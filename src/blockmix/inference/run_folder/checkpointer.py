@@ -74,9 +74,9 @@ class Checkpointer:
         log.info("checkpoint at sweep %d: %.1f MB in %.2f s", at.sweep, size / 1e6, self._cost)
         self.status.checkpoint(at.sweep, self._cost, size)
 
-    def report(self, report: Report) -> None:
+    def update(self, report: Report) -> None:
         """Write the progress to the status file."""
-        self.status.report(report)
+        self.status.update(report)
 
     def finished(self, interrupted: bool) -> None:
         """Note how the sweeps ended; the status file shows it when the folder is closed."""

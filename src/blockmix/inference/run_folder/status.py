@@ -49,7 +49,7 @@ class StatusFile:
         self._outcome = DONE
         self.write()
 
-    def report(self, report: Report) -> None:
+    def update(self, report: Report) -> None:
         """Note the progress after an evaluation; the file is written at most once a second."""
         scores = None if report.scores is None else asdict(report.scores)
         self._record |= {
