@@ -27,7 +27,7 @@ THRESHOLD = (
     "it must also have P(membership >= T) >= 0.5"
 )
 COVER_THRESHOLD = (
-    f"{THRESHOLD}, and two or more of its links there. Remaining nodes join the community of their neighbours."
+    f"{THRESHOLD}, and two or more of its links there. Remaining nodes join their neighbours' community."
 )
 
 Seed = Annotated[int, typer.Option("--seed", metavar="S", help="The same seed gives the same result.")]
