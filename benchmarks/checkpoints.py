@@ -13,15 +13,14 @@ from pathlib import Path
 
 from blockmix import read_graph
 from blockmix.graph.split import hold_out
-from blockmix.inference.loop import Chain, Position, chain_key
+from blockmix.inference.execute import make_samplers
 from blockmix.inference.plan import Plan
-from blockmix.inference.run_folder.checkpoint import position_facts, restore_chains, run_arrays
+from blockmix.inference.position import Position
+from blockmix.inference.request import FitRequest
+from blockmix.inference.run_folder.checkpoint import chain_arrays, position_facts, run_arrays
 from blockmix.inference.run_folder.snapshots import read_snapshot, write_snapshot
-from blockmix.inference.task import Task
-from blockmix.model import Model
 from blockmix.numerics.workers import Workers
-from blockmix.samplers import sampler_options
-from blockmix.tables.summary import ChainSummary
+from blockmix.samplers.live import HostChain
 
 REPEATS, SAMPLES = 5, 32
 
@@ -32,20 +31,18 @@ def main() -> None:
     parser.add_argument("-k", type=int, default=5000)
     asked = parser.parse_args()
     data = hold_out(read_graph(asked.edges), 0.02, seed=1)
-    task = Task(Model(asked.k), "scir", sampler_options("scir", {}), 1, 1, False)
+    request = FitRequest(asked.k, seed=1, chains=1)
     with Workers() as workers, tempfile.TemporaryDirectory(dir=".") as folder:
-        samplers = task.samplers(data, workers)
-        key = chain_key(1, 0)
-        sampler, state = samplers[0], samplers[0].init(key)
-        summary = ChainSummary.empty(sampler.nodes, asked.k, sampler.slots)
-        chain = Chain(sampler, state, key, summary, data.pairs[:, 0] * 0.0)
+        (sampler,) = make_samplers(request, data, workers)
+        chain = HostChain.start(sampler, request.chain_key(0), data.pairs)
+        summary = chain.summary()
         measure("warm-up", chain, Path(folder))
         for sample in range(SAMPLES):
-            summary.add(sample, sampler.memberships(state), sampler.strengths(state), workers)
-        measure(f"{len(summary.kept.samples)} draws", chain, Path(folder))
+            summary.add(sample, sampler.memberships(chain.state), sampler.strengths(chain.state), workers)
+        measure(f"{len(summary.kept.samples)} samples", chain, Path(folder))
 
 
-def measure(what: str, chain: Chain, folder: Path) -> None:
+def measure(what: str, chain: HostChain, folder: Path) -> None:
     target, written, read = folder / "000001", [], []
     for _ in range(REPEATS):
         began = time.perf_counter()
@@ -54,7 +51,7 @@ def measure(what: str, chain: Chain, folder: Path) -> None:
         )
         written.append(time.perf_counter() - began)
         began = time.perf_counter()
-        restore_chains(read_snapshot(target), [chain.sampler], 1, len(chain.forecast))
+        HostChain.restore(chain.sampler, chain.key, chain.pairs, chain_arrays(read_snapshot(target), 0))
         read.append(time.perf_counter() - began)
         shutil.rmtree(target)
     print(

@@ -4,7 +4,7 @@
 
 Microseconds a node update on one thread, the least of several sweeps once the chain has settled, on planted
 networks of few and of many links a node. The dense form follows all K communities, the sparse one at most 16.
-The last column says which was faster; `MOST_DENSE` in samplers/scir/options.py is set from this table.
+The last column says which was faster; `MOST_DENSE` in samplers/scir/constants.py is set from this table.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The command line keeps its promises: exit statuses, one message an error, JSON, nothing computed lost."""
+"""The command line: exit statuses, one message an error, JSON, nothing computed lost."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def result(edges) -> Path:
 
 
 class TestFit:
-    def test_json_is_the_last_line_and_has_the_promised_fields(self, edges):
+    def test_json_is_the_last_line_and_has_the_documented_fields(self, edges):
         done = blockmix("fit", edges, "-k", 3, "--sweeps", 20, "--json", "--seed", 5)
         assert done.exit_code == 0, done.output
         record = last_json(done.stdout)
@@ -99,7 +99,7 @@ class TestFit:
         covers = read_covers(result / "communities.txt", post.graph.labels)
         assert [sorted(c) for c in covers] == [sorted(c) for c in post.covers().values()]
 
-    def test_quiet_says_nothing_when_there_are_files(self, edges, tmp_path):
+    def test_quiet_prints_nothing_when_there_are_files(self, edges, tmp_path):
         done = blockmix("fit", edges, "-k", 3, "--sweeps", 20, "-q", "-o", tmp_path / "run")
         assert (done.exit_code, done.stdout, done.stderr) == (0, "", "")
 
@@ -153,7 +153,9 @@ class TestFit:
 class TestOutputFolder:
     def test_an_earlier_result_is_replaced_only_when_asked(self, edges, result, tmp_path, monkeypatch):
         before = (result / "run.json").read_bytes()
-        monkeypatch.setattr("blockmix.inference.fit.fit", lambda *a, **k: pytest.fail("it was fitted first"))
+        monkeypatch.setattr(
+            "blockmix.inference.fit.fit_request", lambda *a, **k: pytest.fail("it was fitted first")
+        )
         done = blockmix("fit", edges, "-k", 3, "--sweeps", 20, "-o", result)
         assert done.exit_code == 2
         assert "--overwrite" in done.stderr
@@ -178,7 +180,9 @@ class TestOutputFolder:
         assert [p.name for p in tmp_path.iterdir()] == ["thesis.tex"]
 
     def test_a_place_that_cannot_be_written_is_refused_before_fitting(self, edges, tmp_path, monkeypatch):
-        monkeypatch.setattr("blockmix.inference.fit.fit", lambda *a, **k: pytest.fail("it was fitted first"))
+        monkeypatch.setattr(
+            "blockmix.inference.fit.fit_request", lambda *a, **k: pytest.fail("it was fitted first")
+        )
         (tmp_path / "file").write_text("")
         for place in (tmp_path / "file", tmp_path / "file" / "below"):
             done = blockmix("fit", edges, "-k", 3, "-o", place)
@@ -231,7 +235,7 @@ class TestPredict:
         assert len(lines) == len((result / "held_out.tsv").read_text().splitlines())
 
     @pytest.mark.parametrize(
-        ("text", "said"),
+        ("text", "message"),
         [
             ("0 1\n# so\n2 nobody\n", "line 3: no node of the network has this label (found: 'nobody')"),
             ("0 1\n2\n", "line 2: a pair needs two labels"),
@@ -239,12 +243,12 @@ class TestPredict:
             (b"0 1\n\xff 2\n", "line 2: not UTF-8 text"),
         ],
     )
-    def test_a_bad_pair_is_named_by_its_line(self, result, tmp_path, text, said):
+    def test_a_bad_pair_is_named_by_its_line(self, result, tmp_path, text, message):
         path = tmp_path / "pairs.txt"
         path.write_bytes(text if isinstance(text, bytes) else text.encode())
         done = blockmix("predict", result, path)
         assert done.exit_code == 2
-        assert f"error: {path}, {said}" in done.stderr
+        assert f"error: {path}, {message}" in done.stderr
 
     def test_no_pairs_give_an_empty_table(self, result):
         assert blockmix("predict", result, "-", input="").stdout == "node_a\tnode_b\tprobability\n"
@@ -275,7 +279,7 @@ class TestEvaluate:
         assert last_json(blockmix(*words).stdout)["n_nodes"] == 4
         assert last_json(blockmix(*words, "--all-nodes").stdout)["n_nodes"] == 24
 
-    def test_labels_that_are_not_in_the_network_are_told(self, result, tmp_path):
+    def test_labels_that_are_not_in_the_network_are_named(self, result, tmp_path):
         (tmp_path / "truth.txt").write_text("0 1 2 777\n")
         done = blockmix("evaluate", result, "--truth", tmp_path / "truth.txt")
         assert done.exit_code == 0
@@ -346,11 +350,37 @@ class TestErrors:
         assert "Traceback" not in done.output
         assert not list(tmp_path.iterdir())
 
+    @pytest.mark.parametrize(
+        ("words", "message"),
+        [
+            (("fit", "nowhere", "--checkpoint-every", 60), "--checkpoint-every) has no effect: there is no folder"),
+            (("fit", "nowhere", "--overwrite"), "--overwrite has no effect without -o: name a folder"),
+            (("demo", "--overwrite"), "--overwrite has no effect without -o: name a folder"),
+            (("fit", "nowhere", "--held-out", 0, "--held-out-kind", "balanced"), "--held-out-kind) has no effect"),
+            (("fit", "nowhere", "--set", "neighbors=16"), "neighbors=16 has no effect: it belongs to moves"),
+            (("fit", "nowhere", "--sampler", "svi", "--set", "tolerance=0.1"), "tolerance=0.1 has no effect"),
+            (("fit", "nowhere", "--threads", 0), "threads must be a whole number of at least 1, not 0"),
+            (("fit", "nowhere", "--threads", -2), "threads must be a whole number of at least 1, not -2"),
+            (("select-k", "nowhere", "--threads", 0), "threads must be a whole number of at least 1, not 0"),
+            (("fit", "nowhere", "--chains", 0), "chains must be a whole number of at least 1, not 0"),
+            (("fit", "nowhere", "--sweeps", 5, "--warm-up", 5), "no sample would be taken"),
+            (("fit", "nowhere", "--held-out", "nan"), "fraction=nan"),
+            (("watch", "nowhere", "--once", "--every", 2), "--every 2 has no effect with --once"),
+            (("export", "nowhere", "net.graphml", "--threshold", 0.1), "--threshold 0.1 has no effect on .graphml"),
+        ],
+        ids=str,
+    )  # fmt: skip
+    def test_an_option_that_is_wrong_or_has_no_effect_is_named_before_a_file_is_read(self, words, message):
+        done = blockmix(*words)
+        assert done.exit_code == 2, done.output
+        assert message in done.stderr
+        assert "nowhere" not in done.stderr
+
     def test_a_defect_asks_for_the_traceback(self, edges, monkeypatch):
         def broken(*_, **__):
             raise RuntimeError("left is right")
 
-        monkeypatch.setattr("blockmix.inference.fit.fit", broken)
+        monkeypatch.setattr("blockmix.inference.fit.fit_request", broken)
         done = blockmix("fit", edges, "-k", 3)
         assert done.exit_code == 1
         assert "left is right" in done.stderr

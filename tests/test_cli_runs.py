@@ -15,7 +15,8 @@ from typer.testing import CliRunner
 import blockmix as bm
 from blockmix.cli.app import app
 from blockmix.cli.commands.watch import lines
-from blockmix.inference.run_folder.folder import DEFAULT_EVERY, RunFolder
+from blockmix.inference.request import DEFAULT_EVERY
+from blockmix.inference.run_folder.folder import RunFolder
 from blockmix.inference.run_folder.lock import FolderLock
 from blockmix.inference.run_folder.status import read_status
 
@@ -49,7 +50,7 @@ def result(edges, tmp_path) -> Path:
 
 
 class TestResume:
-    def test_a_run_that_had_ended_says_so_and_changes_nothing(self, result):
+    def test_a_run_that_had_ended_prints_that_and_changes_nothing(self, result):
         before = (result / "run.json").read_bytes()
         done = blockmix("resume", result)
         assert (done.exit_code, done.stdout) == (0, "")
@@ -73,6 +74,11 @@ class TestResume:
         blockmix("fit", edges, *words, "-o", tmp_path / "atonce")
         for name in TEXTS:
             assert (result / name).read_bytes() == (tmp_path / "atonce" / name).read_bytes(), name
+
+    def test_threads_of_zero_are_refused(self, result):
+        done = blockmix("resume", result, "--threads", 0)
+        assert done.exit_code == 2
+        assert "threads must be a whole number of at least 1, not 0" in done.stderr
 
     def test_it_cannot_go_back(self, result):
         done = blockmix("resume", result, "--sweeps", 10)
@@ -120,7 +126,7 @@ class TestFolder:
             assert f"another run is writing here: process {os.getpid()}" in done.stderr
         lock.release()
 
-    def test_what_a_run_left_that_never_began_is_in_nobodys_way(self, edges, tmp_path):
+    def test_what_a_run_left_that_never_began_does_not_block_the_folder(self, edges, tmp_path):
         (tmp_path / ".lock").write_text("")
         (tmp_path / "status.json").write_text("{}")
         assert blockmix("fit", edges, "-k", 3, "--sweeps", 20, "-q", "-o", tmp_path).exit_code == 0
@@ -131,10 +137,11 @@ class TestFolder:
         assert not (tmp_path / "run" / "checkpoint").exists()
         assert read_status(tmp_path / "run")["state"] == "done"
 
-    def test_the_default_of_the_command_line_is_that_of_the_library(self):
-        from blockmix.cli import folder
-
-        assert folder.DEFAULT_EVERY == DEFAULT_EVERY
+    @pytest.mark.parametrize("command", ["fit", "resume"])
+    def test_the_default_that_the_help_shows_is_that_of_the_library(self, command):
+        """The commands pass nothing on where the option is left out; the library is not loaded for --help."""
+        words = " ".join(blockmix(command, "--help").stdout.replace("│", " ").split())
+        assert f"[default: ({DEFAULT_EVERY})]" in words.split("--checkpoint-every")[-1]
 
 
 class TestWatch:
@@ -146,15 +153,15 @@ class TestWatch:
         record = last_json(blockmix("watch", result, "--json").stdout)
         assert (record["state"], record["sweep"]) == ("done", 60)
 
-    def test_a_dead_run_is_told_with_status_1(self, result):
+    def test_a_dead_run_gives_status_1(self, result):
         path = result / "status.json"
         path.write_text(json.dumps(json.loads(path.read_text()) | {"state": "running"}))
         done = blockmix("watch", result, "--once")
         assert done.exit_code == 1
-        assert "is gone without a word" in " ".join(done.stdout.replace("│", " ").split())
+        assert "ended without writing why" in " ".join(done.stdout.replace("│", " ").split())
         assert last_json(blockmix("watch", result, "--json").stdout)["state"] == "dead"
 
-    def test_a_living_run_is_followed_to_its_end(self, edges, tmp_path):
+    def test_a_run_under_way_is_shown_to_its_end(self, edges, tmp_path):
         """In another process, as a user does it."""
         command = [sys.executable, "-m", "blockmix.cli"]
         words = [edges, "-k", "3", "-o", tmp_path / "run", "--time-limit", "3", "-q"]
@@ -168,16 +175,16 @@ class TestWatch:
         assert "done" in done.stdout
         assert (tmp_path / "run" / "run.json").exists()
 
-    def test_every_state_has_its_words(self, result):
+    def test_every_state_is_described(self, result):
         record = read_status(result)
-        for state, said in (
+        for state, message in (
             ("running", "process"), ("interrupted", "interrupted 9 s ago; go on with: blockmix resume"),
             ("failed", "failed 9 s ago: boom; go on"), ("terminated", "terminated 9 s ago; go on with"),
         ):  # fmt: skip
             text = "\n".join(lines(result, record | {"state": state, "age": 9.0, "message": "boom"}))
-            assert said in text
+            assert message in text
         silent = lines(result, record | {"state": "running", "age": 3600.0})
-        assert "nothing heard for 3,600 s" in silent[-1]
+        assert "no news for 3,600 s" in silent[-1]
         early = record | {"sweep": None, "checkpoint_sweep": None}
         assert "starting" in lines(result, early | {"state": "dead"})[1]
         assert "it left no checkpoint" in lines(result, early | {"state": "dead"})[-1]
@@ -220,11 +227,11 @@ class TestHelp:
 class TestRemarks:
     def test_logs_are_quiet_unless_asked_for(self, edges, tmp_path):
         quiet = blockmix("fit", edges, "-k", 3, "--sweeps", 20, "-o", tmp_path / "a")
-        told = blockmix("fit", edges, "-k", 3, "--sweeps", 20, "-o", tmp_path / "b", "-v")
+        verbose = blockmix("fit", edges, "-k", 3, "--sweeps", 20, "-o", tmp_path / "b", "-v")
         assert "checkpoint at sweep" not in quiet.stderr
-        assert "checkpoint at sweep 20" in told.stderr
+        assert "checkpoint at sweep 20" in verbose.stderr
 
-    def test_one_community_is_told_to_be_everything(self, edges):
+    def test_one_community_is_remarked_on(self, edges):
         done = blockmix("fit", edges, "-k", 1, "--sweeps", 20)
         assert done.exit_code == 0, done.output
         assert "one community: every node is a member" in done.stderr
@@ -242,7 +249,7 @@ class TestRemarks:
         assert "R-hat" in done.stdout
         assert "Chains" not in blockmix("fit", edges, "-k", 3, "--sweeps", 20, "--chains", 1).stdout
 
-    def test_without_the_library_the_summary_says_nothing_of_chains(self, edges, monkeypatch):
+    def test_without_the_library_the_summary_has_no_line_about_chains(self, edges, monkeypatch):
         monkeypatch.setattr("blockmix.cli.summary.find_spec", lambda name: None)
         done = blockmix("fit", edges, "-k", 3, "--sweeps", 100, "--chains", 2)
         assert done.exit_code == 0, done.output

@@ -24,8 +24,8 @@ def test_the_built_in_network_is_that_of_knuth():
 def test_the_demo_explains_what_it_found(tmp_path):
     done = CliRunner().invoke(app, ["demo", "-o", str(tmp_path / "run")])
     assert done.exit_code == 0, done.output
-    for said in ("communities", "Strength", "Courfeyrac", "bridge communities", "AUC", "blockmix fit"):
-        assert said in done.stdout
+    for message in ("communities", "Strength", "Courfeyrac", "bridge communities", "AUC", "blockmix fit"):
+        assert message in done.stdout
     assert bm.load(tmp_path / "run").graph.n_nodes == 77
 
 

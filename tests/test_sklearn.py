@@ -70,3 +70,8 @@ def test_another_network_is_refused(network):
         estimator.predict(changed)
     with pytest.raises(ValueError, match="square"):
         MixedMembership().fit(np.ones((4, 3)))
+
+
+def test_no_threads_are_refused(network):
+    with pytest.raises(ValueError, match="threads must be a whole number of at least 1, not 0"):
+        MixedMembership(n_components=2, n_jobs=0).fit(network.graph.to_scipy())

@@ -1,4 +1,4 @@
-"""The errors blockmix raises on purpose: each says what is wrong, where, and what to do.
+"""The errors blockmix raises on purpose: each names what is wrong, where, and what to do.
 
 Everything a caller can cause is an `InputError`. The command line turns it into one message and exit
 status 2; a program can catch it, or catch `ValueError`, which it also is.
@@ -58,7 +58,7 @@ class GraphFormatError(InputError):
 
 
 def optional(module: str, what: str, remedy: str) -> Any:
-    """A library that is not needed to use blockmix, imported when `what` asks for it."""
+    """Import a library that is not needed to use blockmix, when `what` asks for it."""
     try:
         return import_module(module)
     except ModuleNotFoundError as error:

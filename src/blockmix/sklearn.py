@@ -76,11 +76,11 @@ class MixedMembership(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def predict(self, X: Any) -> NDArray[np.int64]:
-        """The community that each node of the fitted network is in most."""
+        """Return the community that each node of the fitted network is in most."""
         return np.asarray(self.predict_proba(X).argmax(axis=1), dtype=np.int64)
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Mean memberships of the nodes of the fitted network, nodes x communities; X must be that network."""
+        """Return mean memberships of the nodes of the fitted network, nodes x communities; X must be that network."""
         check_is_fitted(self)
         graph = _graph(self._checked(X, reset=False))
         if graph.fingerprint != self.posterior_.graph.fingerprint:
@@ -103,7 +103,7 @@ class MixedMembership(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def _graph(X: Any) -> Any:
-    """The network whose links are the positive entries of X."""
+    """Return the network whose links are the positive entries of X."""
     import scipy.sparse
 
     from blockmix.graph.graph import Graph
@@ -113,7 +113,7 @@ def _graph(X: Any) -> Any:
 
 
 def _dense(post: Any) -> NDArray[np.float64]:
-    """Mean memberships as an array; the little mass below what a posterior keeps is spread by scaling."""
+    """Return mean memberships as an array; rows are scaled to make up for what a posterior does not keep."""
     found = np.zeros((post.graph.n_nodes, post.n_communities))
     found[np.repeat(np.arange(len(found)), np.diff(post.offsets)), post.community] = post.mean
     empty = found.sum(axis=1) == 0
@@ -122,7 +122,7 @@ def _dense(post: Any) -> NDArray[np.float64]:
 
 
 def _seed(random_state: Any) -> int:
-    """A seed for `fit`: an integer is taken as it is."""
+    """Return a seed for `fit`: an integer is taken as it is."""
     if isinstance(random_state, numbers.Integral) and not isinstance(random_state, bool):
         return int(random_state)
     return int(check_random_state(random_state).randint(2**31 - 1))

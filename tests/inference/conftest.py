@@ -19,7 +19,7 @@ def small_planted() -> Planted:
 
 @pytest.fixture(scope="session")
 def small(small_planted) -> Graph:
-    """The network of `small_planted`."""
+    """Return the network of `small_planted`."""
     return small_planted.graph
 
 
@@ -31,7 +31,7 @@ def medium() -> Graph:
 
 @pytest.fixture(scope="session")
 def same_run():
-    """A function that compares two posteriors, and the last checkpoints of their folders, bit by bit."""
+    """Return a function that compares two posteriors, and the last checkpoints of their folders, bit by bit."""
     timings = {"seconds", "total_seconds", "created", "peak_memory_bytes", "run", "resumed", "threads"}
 
     def last_arrays(folder):

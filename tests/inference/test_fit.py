@@ -187,10 +187,10 @@ def test_a_split_of_ones_own_is_used(small):
 
 def test_small_networks_and_cliques_keep_all_their_links_by_default():
     for graph in (path(30), clique(12), clique(12).without_edges([(0, 1)])):
-        data = choose_held_out(graph, None, "balanced", 0)
+        data = choose_held_out(graph, None)
         assert isinstance(data, HeldOut)
         assert data.n_pairs == 0
-    assert choose_held_out(path(60), None, "balanced", 0).n_links == 3
+    assert choose_held_out(path(60), None).n_links == 3
 
 
 def test_chains_are_pooled_and_the_first_is_that_of_a_single_run(small):
@@ -210,7 +210,7 @@ def test_chains_are_pooled_and_the_first_is_that_of_a_single_run(small):
     assert_sound(both)
 
 
-def test_the_callback_hears_of_every_evaluation(small):
+def test_the_callback_is_called_after_every_evaluation(small):
     reports = []
     post = fit(small, 4, sweeps=20, chains=1, threads=1, callback=reports.append)
     assert [report.sweep for report in reports] == post.trace["sweep"].tolist() == [1, 2, 3, 10, 20]
@@ -354,7 +354,7 @@ def test_auto_finds_the_planted_number_of_communities_within_a_fifth(nodes, comm
     assert abs(chosen - communities) <= 0.2 * communities
 
 
-def test_auto_says_how_many_communities_were_chosen_and_by_whom(small):
+def test_the_provenance_records_how_the_number_of_communities_was_chosen(small):
     post = fit(small, "auto", sweeps=3, threads=1)
     assert post.n_communities >= 2
     assert "likelihood" in post.provenance["communities_chosen_by"]

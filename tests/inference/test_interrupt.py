@@ -12,7 +12,7 @@ from blockmix.inference.interrupt import Interruption
 
 @pytest.fixture(autouse=True)
 def usual_handler():
-    """Tests begin and end with Python's own handler."""
+    """Begin and end tests with Python's own handler."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)

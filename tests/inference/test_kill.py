@@ -22,26 +22,26 @@ PROGRAM = """
     import json, os, random, signal, sys, time
     from pathlib import Path
     import blockmix as bm
-    import blockmix.inference.keeper as keeper
-    from blockmix.inference.folder import RunFolder, has_run
+    from blockmix.inference.run_folder.checkpointer import Checkpointer
+    from blockmix.inference.run_folder.folder import RunFolder, has_run
     from blockmix.inference.resume import resume
 
     folder, alone = Path(sys.argv[1]), Path(sys.argv[2])
     kills, sweeps, warm_up = (int(word) for word in sys.argv[3:])
     between = sweeps // (5 * kills)
 
-    def offer(self, chains, at, plan):
+    def due(self):
         # By sweeps rather than seconds, so that a busy machine does not change how far a life gets.
-        if at.sweep % between == 0:
-            self.save(chains, at, plan)
+        self.asked = getattr(self, "asked", 0) + 1
+        return self.asked % between == 0
 
-    by_time = keeper.KeptRun.offer
+    by_time = Checkpointer.due
     graph = bm.planted(120, 4, degree=10, seed=2).graph
     options = dict(seed=3, sweeps=sweeps, warm_up=warm_up, chains=2, threads=1)
     chance = random.Random(8)
 
     def live(place):
-        keeper.KeptRun.offer = offer if place == folder and deaths < kills else by_time
+        Checkpointer.due = due if place == folder and deaths < kills else by_time
         if has_run(place) and any(place.glob("checkpoint/0*")):
             post = resume(place, threads=1)
         else:

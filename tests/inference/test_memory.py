@@ -6,27 +6,25 @@ import pytest
 
 from blockmix import Graph, InputError, fit, hold_out, planted
 from blockmix.inference import memory
+from blockmix.inference.execute import make_samplers
 from blockmix.inference.memory import available_bytes, least_bytes
-from blockmix.inference.task import Task
-from blockmix.model import Model
+from blockmix.inference.request import FitRequest
 from blockmix.numerics.workers import Workers
-from blockmix.samplers import sampler_options
 from blockmix.tables.summary import ChainSummary
 
 
-def task(communities, sampler="scir", chains=1, kind="assortative", **options):
-    model = Model(communities, kind=kind)
-    return Task(model, sampler, sampler_options(sampler, options, kind), 0, chains, False)
+def request(communities, sampler="scir", chains=1, **options):
+    return FitRequest(communities, sampler=sampler, options=options, chains=chains)
 
 
 def test_the_estimate_is_a_lower_bound_that_is_not_far_off():
     """What a chain allocates lies above the estimate, and below twice as much."""
     data = hold_out(planted(20_000, 50, degree=6, seed=1).graph, 0.05, seed=1)
-    wanted = task(200)
+    wanted = request(200)
     with Workers(1) as workers:
-        (sampler,) = wanted.samplers(data, workers)
+        (sampler,) = make_samplers(wanted, data, workers)
         tracemalloc.start()
-        (sampler,) = wanted.samplers(data, workers)
+        (sampler,) = make_samplers(wanted, data, workers)
         state = sampler.init((1, 2))
         summary = ChainSummary.empty(sampler.nodes, 200, sampler.slots)
         for sweep in range(8):
@@ -37,10 +35,10 @@ def test_the_estimate_is_a_lower_bound_that_is_not_far_off():
 
 
 def test_memory_grows_with_chains_and_slots_and_of_dense_samplers_with_communities():
-    assert least_bytes(task(500, chains=3), 1000) == 3 * least_bytes(task(500), 1000)
-    assert least_bytes(task(500, slots=32), 1000) > least_bytes(task(500), 1000)
-    assert least_bytes(task(5000), 10**6) < 1.1 * least_bytes(task(500), 10**6)
-    assert least_bytes(task(5000, "sgmc"), 10**6) > 9 * least_bytes(task(500, "sgmc"), 10**6)
+    assert least_bytes(request(500, chains=3), 1000) == 3 * least_bytes(request(500), 1000)
+    assert least_bytes(request(500, slots=32), 1000) > least_bytes(request(500), 1000)
+    assert least_bytes(request(5000), 10**6) < 1.1 * least_bytes(request(500), 10**6)
+    assert least_bytes(request(5000, "sgmc"), 10**6) > 9 * least_bytes(request(500, "sgmc"), 10**6)
 
 
 def test_what_is_free_is_known_here():
@@ -60,6 +58,6 @@ def test_too_many_communities_are_refused_with_the_estimate(monkeypatch):
     assert fit(ring, 2, sweeps=3, force=True, threads=1).provenance["sweeps"] == 3
 
 
-def test_where_nobody_knows_what_is_free_nothing_is_refused(monkeypatch):
+def test_where_free_memory_is_unknown_nothing_is_refused(monkeypatch):
     monkeypatch.setattr(memory, "available_bytes", lambda: None)
-    memory.check_memory(task(10**12), 50)
+    memory.check_memory(request(10**12), 50)

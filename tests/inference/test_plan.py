@@ -64,7 +64,7 @@ def play(plan, score, most=20_000):
         if plan.over(sweep, 0.0):
             return warm, sweep
         if sweep % 10 == 0:
-            plan.score(sweep, score(sweep))
+            plan.add_score(sweep, score(sweep))
             if plan.over(sweep, 0.0):
                 return warm, sweep
         if warm is None and plan.warm_up_over(sweep, 0.0):
@@ -99,7 +99,7 @@ def test_a_settled_score_in_warm_up_begins_the_sampling_and_does_not_end_the_run
     assert end >= 200 + FEWEST_SWEEPS
 
 
-def test_where_the_end_depends_on_scores_nobody_says_how_far_it_is():
+def test_where_the_end_depends_on_scores_the_share_done_is_unknown():
     assert Plan().share_done(100, 10.0) is None
 
 

@@ -23,7 +23,7 @@ class Terminal(io.StringIO):
 
 @pytest.fixture
 def stderr_as(monkeypatch):
-    """A function that replaces standard error; called in the test, since capture undoes it in a fixture."""
+    """Return a function that replaces standard error; called in the test, since capture undoes it in a fixture."""
 
     def install(stream):
         monkeypatch.setattr(sys, "stderr", stream)
@@ -115,7 +115,7 @@ def test_a_program_without_standard_error_runs_silently(stderr_as):
     assert isinstance(choose_progress(None), Silent)
 
 
-def test_a_silent_display_says_nothing(capsys):
+def test_a_silent_display_prints_nothing(capsys):
     silent = Silent()
     silent.waiting("x")
     silent.update(report())

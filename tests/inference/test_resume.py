@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 
 from blockmix import InputError, fit, hold_out, planted
+from blockmix.inference import execute
 from blockmix.inference.interrupt import Terminated
 from blockmix.inference.resume import resume
-from blockmix.inference.run_folder import checkpoint, keeper
+from blockmix.inference.run_folder import checkpointer
 from blockmix.samplers import SAMPLERS
 
 SWEEPS_BETWEEN = 7
@@ -43,11 +44,12 @@ def signal_at(sweep, number):
 def often(monkeypatch):
     """Checkpoints every few sweeps rather than seconds, and none that waits for the disk."""
 
-    def offer(self, chains, at, plan):
-        if at.sweep % SWEEPS_BETWEEN == 0:
-            self.save(chains, at, plan)
+    def due(self):
+        # Asked once a sweep; every checkpoint, the one a run is resumed from included, is at a multiple.
+        self.asked = getattr(self, "asked", 0) + 1
+        return self.asked % SWEEPS_BETWEEN == 0
 
-    monkeypatch.setattr(keeper.KeptRun, "offer", offer)
+    monkeypatch.setattr(checkpointer.Checkpointer, "due", due)
     monkeypatch.setattr(os, "fsync", lambda descriptor: None)
 
 
@@ -57,7 +59,7 @@ def tiny():
 
 
 def stopped(graph, k, folder, at, **options):
-    """A run that broke off at this sweep."""
+    """Make a run that breaks off at this sweep."""
     with pytest.raises(Crash):
         fit(graph, k, checkpoint=folder, callback=crash_at(at), **options)
 
@@ -86,19 +88,19 @@ def test_the_comparison_notices_whatever_is_not_restored(tmp_path, tiny, same_ru
     options = {"seed": 5, "chains": 1, "threads": 1, "held_out": 0.1, "sweeps": 40, "warm_up": 10}
     alone = fit(tiny, 3, **options)
     stopped(tiny, 3, tmp_path, 20, **options)
-    restore = checkpoint.restore_chains
+    restore = execute.HostChain.restore
 
-    def forgetful(snapshot, *rest):
-        (chain,) = restore(snapshot, *rest)
+    def forgetful(*arguments):
+        chain = restore(*arguments)
         part = {
-            "forecast": chain.forecast,
+            "forecast": chain.forecast(),
             "state": chain.state.strengths.value,
-            "summary": chain.summary.running.mean,
+            "summary": chain.summary().running.mean,
         }[lost]
         part *= 0.9
-        return [chain]
+        return chain
 
-    monkeypatch.setattr("blockmix.inference.conduct.restore_chains", forgetful)
+    monkeypatch.setattr(execute.HostChain, "restore", forgetful)
     with pytest.raises(AssertionError):
         same_run(resume(tmp_path, threads=1), alone)
 
@@ -175,7 +177,7 @@ def test_a_run_that_had_ended_goes_on_when_given_more_sweeps(tmp_path, tiny, sam
 
 def test_new_limits_must_lie_ahead(tmp_path, tiny):
     fit(tiny, 3, sweeps=30, threads=1, chains=1, checkpoint=tmp_path)
-    with pytest.raises(InputError, match="sweeps is 30, and this run has behind it 30 already"):
+    with pytest.raises(InputError, match="sweeps is 30, and this run has 30 behind it already"):
         resume(tmp_path, sweeps=30)
     with pytest.raises(InputError, match=r"time_limit is 1e-06"):
         resume(tmp_path, time_limit=1e-6)
@@ -214,13 +216,13 @@ def test_sigterm_leaves_a_checkpoint_and_ends_the_program(tmp_path, tiny, same_r
 
 
 def test_a_program_with_a_handler_of_its_own_keeps_it(tmp_path, tiny):
-    heard = []
-    before = signal.signal(signal.SIGTERM, lambda *_: heard.append(1))
+    received = []
+    before = signal.signal(signal.SIGTERM, lambda *_: received.append(1))
     try:
         post = fit(tiny, 3, sweeps=40, checkpoint=tmp_path, callback=signal_at(30, signal.SIGTERM), threads=1)
     finally:
         signal.signal(signal.SIGTERM, before)
-    assert heard == [1]
+    assert received == [1]
     assert not post.provenance["interrupted"]
 
 
@@ -252,7 +254,7 @@ def test_a_wrong_interval_is_refused(tmp_path, tiny, wrong):
     assert not (tmp_path / "run").exists()
 
 
-def test_another_version_of_blockmix_is_told(tmp_path, tiny, monkeypatch):
+def test_another_version_of_blockmix_is_a_warning(tmp_path, tiny, monkeypatch):
     stopped(tiny, 3, tmp_path, 10, sweeps=20, threads=1)
     monkeypatch.setattr("blockmix.inference.resume.__version__", "99.0")
     with pytest.warns(RuntimeWarning, match=r"begun with blockmix \S+, and goes on with 99.0"):
@@ -261,16 +263,16 @@ def test_another_version_of_blockmix_is_told(tmp_path, tiny, monkeypatch):
 
 def test_large_checkpoints_are_written_less_often_than_asked_for(tmp_path, tiny, monkeypatch):
     """Writing is made to take 0.05 s, and may take a fifth of the time: four checkpoints in a second at most."""
-    monkeypatch.setattr(keeper, "MOST_SHARE", 0.2)
+    monkeypatch.setattr(checkpointer, "MOST_SHARE", 0.2)
     written = []
-    write = keeper.Snapshots.write
+    write = checkpointer.Snapshots.write
 
     def slow(self, arrays, facts):
         time.sleep(0.05)
         written.append(facts["sweep"])
         return write(self, arrays, facts)
 
-    monkeypatch.setattr(keeper.Snapshots, "write", slow)
+    monkeypatch.setattr(checkpointer.Snapshots, "write", slow)
     post = fit(tiny, 3, time_limit=1.5, threads=1, chains=1, checkpoint=tmp_path, checkpoint_every=1e-9)
     # The first and the last are always written.
     assert 2 <= len(written) <= 2 + 1.5 / 0.25
@@ -294,6 +296,6 @@ def test_two_runs_cannot_write_to_one_folder(tmp_path, tiny):
     finally:
         other.kill()
         other.communicate(timeout=60)
-    # The dead hold no lock.
+    # A process that ended holds no lock.
     with pytest.raises(Crash):
         resume(tmp_path, threads=1, callback=crash_at(0))

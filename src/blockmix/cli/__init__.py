@@ -6,7 +6,7 @@ import sys
 
 
 def main() -> None:
-    """The `blockmix` program."""
+    """Run the `blockmix` program."""
     try:
         # Imported here, so that Ctrl-C while modules load is no traceback either.
         from blockmix.cli.app import app

@@ -23,7 +23,7 @@ from blockmix.cli.settings import samplers
 _EPILOG = (
     "Exit status: 0 done (also after Ctrl-C, if what there was could be kept); 1 something failed, or a "
     "result could not be written; 2 wrong input or options; 130 interrupted with nothing kept; "
-    "141 nobody reads the output any more; 143 ended by SIGTERM: with -o the run is kept, and "
+    "141 the output was closed by its reader; 143 ended by SIGTERM: with -o the run is kept, and "
     "blockmix resume goes on."
 )
 
@@ -61,7 +61,7 @@ def blockmix(
     \b
       blockmix demo                              a built-in network, in seconds
       blockmix fit edges.txt -k 20 -o run        your own: two labels per line
-      blockmix watch run                         where it stands, in another terminal
+      blockmix watch run                         its progress, in another terminal
       blockmix resume run                        go on with a run that was stopped
       blockmix report run                        one HTML file to look at
       blockmix predict run pairs.txt             probability of unseen links

@@ -1,4 +1,4 @@
-"""What `fit` and `resume` do with a posterior: write it, and say what was found."""
+"""What `fit` and `resume` do with a posterior: write it, and print what was found."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from blockmix.cli.folder import write_results
-from blockmix.cli.guard import FAILED, print_json, terminate_gently, warn, warnings_as_messages
+from blockmix.cli.guard import FAILED, print_json, sigterm_as_ctrl_c, warn, warnings_as_messages
 
 if TYPE_CHECKING:
     from blockmix.inference.run_folder.folder import RunFolder
@@ -23,14 +22,14 @@ _FACTS = (
 
 
 @contextmanager
-def guarded_run(folder: RunFolder | None) -> Iterator[None]:
-    """Around a run: warnings are messages, and SIGTERM leaves a checkpoint, or else does what Ctrl-C does."""
+def guarded_run(folder: RunFolder | None, checkpoints: bool) -> Iterator[None]:
+    """Show warnings as messages; let SIGTERM leave a checkpoint, or do what Ctrl-C does where there is none."""
     from blockmix.inference.interrupt import Terminated
 
     with ExitStack() as stack:
         stack.enter_context(warnings_as_messages())
-        if folder is None or not folder.every:
-            stack.enter_context(terminate_gently())
+        if folder is None or not checkpoints:
+            stack.enter_context(sigterm_as_ctrl_c())
         try:
             yield
         except Terminated:
@@ -47,10 +46,12 @@ def deliver(
     quiet: bool,
     always_show: bool = False,
 ) -> None:
-    """Write the results, then say what was found: they are on disk before anything is printed."""
+    """Write the results, then print what was found: they are on disk before anything is printed."""
+    from blockmix.inference.run_folder.results import write_results
+
     path = None if folder is None else folder.path
     failures = write_results(post, path, threshold) if path is not None else []
-    _say_interrupted(post, folder)
+    _warn_interrupted(post, folder)
     for failure in failures:
         warn(f"error: {failure}")
     if as_json:
@@ -65,7 +66,7 @@ def deliver(
 
 
 def record(post: Posterior, threshold: float) -> dict[str, Any]:
-    """The figures of a run, by name."""
+    """Return the figures of a run, by name."""
     facts, scores = post.provenance, post.scores
     found: dict[str, Any] = {
         "nodes": post.graph.n_nodes,
@@ -81,14 +82,14 @@ def record(post: Posterior, threshold: float) -> dict[str, Any]:
     return found
 
 
-def _say_interrupted(post: Posterior, folder: RunFolder | None) -> None:
+def _warn_interrupted(post: Posterior, folder: RunFolder | None) -> None:
     facts = post.provenance
     if not facts["interrupted"]:
         return
     early = "" if facts["sweeps"] > facts["warm_up"] else ", still in warm-up: this is a first impression"
     more = (
         f"; go on with blockmix resume {quote(str(folder.path))}"
-        if folder is not None and folder.every
+        if folder is not None and folder.resumable
         else ""
     )
     warn(f"interrupted after {facts['sweeps']:,} sweeps{early}; the result so far is kept{more}")

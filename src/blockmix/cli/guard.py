@@ -1,4 +1,4 @@
-"""What every command shares: errors as one message, notes on standard error, JSON on standard output."""
+"""What every command shares: options, errors as one message, notes on standard error, JSON on standard output."""
 
 from __future__ import annotations
 
@@ -16,20 +16,21 @@ from typing import Annotated, Any, NoReturn
 import typer
 from typer.core import TyperGroup
 
-from blockmix.errors import BlockmixError, InputError
+from blockmix.errors import BlockmixError
 
 FAILED, WRONG_INPUT, INTERRUPTED, BROKEN_PIPE = 1, 2, 130, 141
 
 
-def _seed(value: int) -> int:
-    if not 0 <= value < 2**63:
-        raise InputError(f"--seed {value}: give a whole number from 0 to 2^63 - 1")
-    return value
+# What `--threshold` means where nodes are listed, and where every node with a link gets a community.
+THRESHOLD = (
+    "A node is listed in its largest community if its mean membership there is at least T; for any other community "
+    "it must also have P(membership >= T) >= 0.5"
+)
+COVER_THRESHOLD = (
+    f"{THRESHOLD}, and two or more of its links there. Remaining nodes join their neighbours' community."
+)
 
-
-Seed = Annotated[
-    int, typer.Option("--seed", metavar="S", callback=_seed, help="The same seed gives the same result.")
-]
+Seed = Annotated[int, typer.Option("--seed", metavar="S", help="The same seed gives the same result.")]
 
 
 def _verbose(value: bool) -> bool:
@@ -47,7 +48,7 @@ def _verbose(value: bool) -> bool:
 Verbose = Annotated[
     bool,
     typer.Option(
-        "-v", "--verbose", callback=_verbose, help="Say more on standard error: settings, checkpoints."
+        "-v", "--verbose", callback=_verbose, help="Show more on standard error: settings, checkpoints."
     ),
 ]
 
@@ -67,12 +68,13 @@ class Guarded(TyperGroup):
                 raise
             if ctx.params.get("debug"):
                 traceback.print_exc()
-            message, status = _verdict(error)
+            message, status = describe_error(error)
             warn(message)
             raise typer.Exit(status) from None
 
 
-def _verdict(error: BaseException) -> tuple[str, int]:
+def describe_error(error: BaseException) -> tuple[str, int]:
+    """Return the message and the exit status of an error."""
     if isinstance(error, BlockmixError):
         return f"error: {error}", WRONG_INPUT
     if isinstance(error, KeyboardInterrupt):
@@ -93,14 +95,14 @@ def _verdict(error: BaseException) -> tuple[str, int]:
 
 
 def leave() -> NoReturn:
-    """End in silence when nobody reads the output any more, as other programs do in a pipe."""
+    """End without a message when the output is read no more, as other programs do in a pipe."""
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     raise SystemExit(BROKEN_PIPE)
 
 
 def warn(message: str) -> None:
-    """Say something that is not a result: on standard error, as it stands."""
+    """Print a message that is not a result, on standard error."""
     print(message, file=sys.stderr, flush=True)
 
 
@@ -123,7 +125,7 @@ def _plain(value: Any) -> Any:
 
 @contextmanager
 def warnings_as_messages() -> Iterator[None]:
-    """While active, a warning of the library is one line on standard error, without the place in the code."""
+    """Show a warning of the library as one line on standard error, without the place in the code."""
 
     def show(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
         warn(f"warning: {message}")
@@ -135,12 +137,12 @@ def warnings_as_messages() -> Iterator[None]:
 
 
 @contextmanager
-def terminate_gently() -> Iterator[None]:
-    """While active, a request to end (SIGTERM: `kill`, `timeout`, a batch system) does what Ctrl-C does."""
+def sigterm_as_ctrl_c() -> Iterator[None]:
+    """Let a request to end (SIGTERM: `kill`, `timeout`, a batch system) do what Ctrl-C does."""
     try:
         before = signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
     except ValueError:
-        # Not the main thread: signals are none of our business here.
+        # Not the main thread: signals are not handled here.
         yield
         return
     try:

@@ -9,11 +9,9 @@ from blockmix.errors import InputError
 
 
 def parse_settings(sampler: str, kind: str, given: list[str]) -> dict[str, Any]:
-    """The settings by name, each of the type that the sampler's default has."""
-    from blockmix.samplers import sampler_class, sampler_options
+    """Return the settings by name, each of the type that the sampler's default has."""
+    from blockmix.samplers import sampler_class
 
-    if not given:
-        return {}
     defaults = {field.name: field.default for field in fields(sampler_class(sampler, kind).Options)}
     found: dict[str, Any] = {}
     for item in given:
@@ -24,12 +22,11 @@ def parse_settings(sampler: str, kind: str, given: list[str]) -> dict[str, Any]:
         if name not in defaults:
             raise InputError(f"--set {item}: {sampler} has no setting {name!r}; it has {', '.join(defaults)}")
         found[name] = _value(item, text.strip(), defaults[name])
-    sampler_options(sampler, found, kind)
     return found
 
 
 def _value(item: str, text: str, default: Any) -> Any:
-    """The text as the type of the default."""
+    """Return the text as the type of the default."""
     if isinstance(default, bool):
         if text.lower() not in ("true", "false"):
             raise InputError(f"--set {item}: give true or false")

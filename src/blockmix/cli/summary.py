@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from blockmix.posterior.posterior import Posterior
 
 MOST_COMMUNITIES, MOST_MEMBERS, MOST_BRIDGES = 12, 8, 8
-# Fewer samples say nothing about how sure a share is.
+# With fewer samples the uncertainty of a share is not known.
 FEWEST_SAMPLES = 20
 LONGEST_LABEL = 28
 
@@ -102,7 +102,7 @@ def _print_bridges(console: Console, post: Posterior) -> None:
 
 
 def scores_text(post: Posterior) -> str:
-    """The scores on held-out pairs, each with its meaning."""
+    """Return the scores on held-out pairs, each with its meaning."""
     scores, held_out = post.scores, post.held_out
     if scores is None or held_out is None:
         return "\nNothing was held out, so predictions are not scored: ask for it with --held-out 0.05"
@@ -119,7 +119,7 @@ def scores_text(post: Posterior) -> str:
 
 
 def convergence_text(post: Posterior) -> str:
-    """Whether the chains agree, in words; nothing with one chain, or without the library that tells."""
+    """Return in words whether the chains agree; nothing with one chain, or without the library for it."""
     if post.provenance["chains"] < 2 or find_spec("arviz_stats") is None:
         return ""
     table = post.diagnostics()
@@ -128,7 +128,7 @@ def convergence_text(post: Posterior) -> str:
 
 
 def shown(label: object) -> str:
-    """A label for the screen: cut to a readable length, unable to move the cursor.
+    """Return a label for the screen: cut to a readable length, unable to move the cursor.
 
     >>> shown("a\\x1b[2Jb")
     'a\\\\x1b[2Jb'

@@ -20,7 +20,8 @@ class Flags(NamedTuple):
     """What the processes of a run agree on once a sweep; rank 0 decides.
 
     `begin_sampling` ends the warm-up before the next sweep, `evaluate` asks for scores, `checkpoint` for a checkpoint,
-    `stop` ends the run after this sweep, `interrupted` means that a signal asked for that.
+    `stop` ends the run after this sweep, `interrupted` means that a signal asked for that, `terminated` that it was
+    SIGTERM.
     """
 
     begin_sampling: bool = False
@@ -28,6 +29,7 @@ class Flags(NamedTuple):
     checkpoint: bool = False
     stop: bool = False
     interrupted: bool = False
+    terminated: bool = False
 
 
 class Comm(Protocol):

@@ -18,7 +18,7 @@ from blockmix.errors import InputError
 from blockmix.experiments.figure import Claim, Figure
 from blockmix.experiments.text import CLAIMS
 from blockmix.experiments.trial import Outcome, Trial, run_trial
-from blockmix.posterior.export.files import write_pieces
+from blockmix.files import write_pieces
 
 Say = Callable[[str], Any]
 

@@ -119,12 +119,17 @@ def _seed(seed: int) -> int:
     return int(seed)
 
 
-def _sizes(graph: Graph, fraction: float, kind: str, max_pairs: int) -> tuple[int, int]:
-    """How many links and non-links to hold out; an error says why a network cannot be split like this."""
+def check_share(fraction: float, kind: str) -> None:
+    """Refuse a share of the links or a kind of hold-out that fits no network."""
     if kind not in ("balanced", "proportional"):
         raise InputError(f"kind={kind!r}: use 'balanced' or 'proportional'")
-    if not 0 < fraction < 1:
+    if isinstance(fraction, str) or not 0 < fraction < 1:
         raise InputError(f"fraction={fraction!r}: give a share of the links between 0 and 1, such as 0.05")
+
+
+def _sizes(graph: Graph, fraction: float, kind: str, max_pairs: int) -> tuple[int, int]:
+    """How many links and non-links to hold out; an error says why a network cannot be split like this."""
+    check_share(fraction, kind)
     missing = graph.n_pairs - graph.n_edges
     n_links = round(fraction * graph.n_edges)
     if n_links < 1:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import os
-import tempfile
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -12,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from blockmix._version import __version__
 from blockmix.errors import InputError
+from blockmix.files import Damaged, Foreign, manifest_head, manifest_text, read_manifest, reason, whole_folder
 from blockmix.graph.graph import Graph
 from blockmix.graph.labels import Labels
 from blockmix.graph.summary import ReadSummary
@@ -35,46 +33,27 @@ def save_graph(graph: Graph, path: str | os.PathLike[str]) -> None:
     """Write a network to a folder: whole or not at all. An earlier network there is replaced."""
     target = Path(path)
     _refuse_foreign(target)
-    parent = target.absolute().parent
     try:
-        parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=parent, prefix=f".{target.name}-") as scratch:
-            folder = Path(scratch, "graph")
-            folder.mkdir()
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with whole_folder(target.absolute()) as folder:
             _write(graph, folder)
-            _swap(folder, target, Path(scratch, "old"))
     except OSError as error:
-        raise InputError(f"{target}: the network cannot be saved ({error.strerror or error})") from error
-
-
-def _swap(folder: Path, target: Path, old: Path) -> None:
-    """Put a finished folder in its place; what stood there before comes back if that fails."""
-    replaced = target.exists()
-    if replaced:
-        os.rename(target, old)
-    try:
-        os.rename(folder, target)
-    except OSError:
-        if replaced:
-            os.rename(old, target)
-        raise
+        raise InputError(f"{target}: the network cannot be saved ({reason(error)})") from error
 
 
 def _refuse_foreign(target: Path) -> None:
-    """Replace only what save_graph wrote, or an empty folder."""
-    if not target.exists():
+    """Refuse to replace anything but a saved network or an empty folder."""
+    if not target.exists() or (target.is_dir() and not any(target.iterdir())):
         return
-    if target.is_dir() and (not any(target.iterdir()) or _is_ours(target)):
-        return
-    raise InputError(f"{target}: exists and is not a saved network; choose another name or remove it")
-
-
-def _is_ours(folder: Path) -> bool:
     try:
-        manifest = json.loads((folder / _MANIFEST).read_text("utf-8"))
-    except (OSError, ValueError):
-        return False
-    return isinstance(manifest, dict) and manifest.get("format") == FORMAT
+        read_manifest(target / _MANIFEST, FORMAT, VERSION)
+    except (OSError, Damaged):
+        raise InputError(
+            f"{target}: exists and is not a saved network; choose another name or remove it"
+        ) from None
+    except InputError:
+        # A network that another version of blockmix saved is one all the same.
+        pass
 
 
 def _write(graph: Graph, folder: Path) -> None:
@@ -89,21 +68,18 @@ def _write(graph: Graph, folder: Path) -> None:
     for name, array in stored.items():
         little = array.astype(array.dtype.newbyteorder("<"), copy=False)
         np.save(folder / f"{name}.npy", little, allow_pickle=False)
-    manifest = {
-        "format": FORMAT,
-        "version": VERSION,
-        "written_by": f"blockmix {__version__}",
+    manifest = manifest_head(FORMAT, VERSION) | {
         "nodes": graph.n_nodes,
         "links": graph.n_edges,
         "labels": graph.labels.kind,
         "fingerprint": graph.fingerprint,
         "summary": None if graph.summary is None else asdict(graph.summary),
     }
-    (folder / _MANIFEST).write_text(json.dumps(manifest, indent=2) + "\n", "utf-8")
+    (folder / _MANIFEST).write_text(manifest_text(manifest), "utf-8")
 
 
 def load_graph(path: str | os.PathLike[str], mmap: bool = True, verify: bool | None = None) -> Graph:
-    """Open a saved network, mapped into memory unless told otherwise.
+    """Open a saved network; its arrays are memory-mapped, or read where `mmap` is False.
 
     Sizes and offsets are always checked; `verify` also compares the fingerprint, which reads everything. It
     is on by default where everything is read anyway, that is without `mmap`.
@@ -131,22 +107,16 @@ def _damaged(folder: Path, problem: str) -> InputError:
 
 def _manifest(folder: Path) -> dict[str, Any]:
     try:
-        manifest = json.loads((folder / _MANIFEST).read_text("utf-8"))
-    except (FileNotFoundError, NotADirectoryError):
+        return read_manifest(folder / _MANIFEST, FORMAT, VERSION)
+    except OSError:
         raise InputError(
             f"{folder}: not a saved network: there is no {_MANIFEST}; name a folder written by Graph.save, "
             "or use read_graph for an edge list"
         ) from None
-    except (OSError, ValueError, RecursionError) as error:
-        raise _damaged(folder, f"{_MANIFEST} cannot be read ({error})") from None
-    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
-        raise InputError(f"{folder}: not a saved network; name a folder written by Graph.save")
-    if manifest.get("version") != VERSION:
-        raise InputError(
-            f"{folder}: saved in version {manifest.get('version')!r} of the format, and this blockmix reads "
-            f"version {VERSION}; use the blockmix that wrote it ({manifest.get('written_by')})"
-        )
-    return manifest
+    except Foreign:
+        raise InputError(f"{folder}: not a saved network; name a folder written by Graph.save") from None
+    except Damaged as damage:
+        raise InputError(f"{damage}; save the network again or restore the folder from a copy") from None
 
 
 def _array(folder: Path, name: str, mmap: bool) -> NDArray[Any]:

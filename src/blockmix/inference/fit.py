@@ -4,27 +4,23 @@ from __future__ import annotations
 
 import os
 import time
+from dataclasses import replace
 from typing import Any, Literal
 
 from blockmix.errors import InputError
 from blockmix.graph.graph import Graph
 from blockmix.graph.split import HeldOut, hold_out, no_hold_out
-from blockmix.inference.conduct import Surroundings, conduct
+from blockmix.inference.execute import RunContext, execute
 from blockmix.inference.memory import check_memory
-from blockmix.inference.plan import Plan, whole_number
 from blockmix.inference.progress import Callback, choose_progress
-from blockmix.inference.run_folder.folder import DEFAULT_EVERY, RunFolder, run_folder
-from blockmix.inference.task import Task
-from blockmix.model import Model
+from blockmix.inference.request import FitRequest
+from blockmix.inference.run_folder.folder import RunFolder, open_folder
 from blockmix.posterior.posterior import Posterior
-from blockmix.samplers import check_sampler, default_sampler, sampler_options
 from blockmix.samplers.starts.choose import choose_communities
 from blockmix.samplers.starts.given import given_memberships
 
-# Held out where the user does not say: this share of the links, but not more of them than that.
+# Held out by default: this share of the links, but not more of them than that.
 DEFAULT_HELD_OUT, MOST_HELD_OUT_LINKS = 0.05, 25_000
-# Networks of up to so many links get so many chains by default; larger ones get one.
-DEFAULT_CHAINS = ((10_000, 8), (50_000, 4), (150_000, 2))
 # Networks with fewer links are too small to spare any: nothing is held out unless asked for.
 SMALLEST_HELD_OUT = 40
 
@@ -42,7 +38,7 @@ def fit(
     warm_up: int | None = None,
     init: Any = None,
     held_out: float | HeldOut | None = None,
-    held_out_kind: Literal["balanced", "proportional"] = "balanced",
+    held_out_kind: Literal["balanced", "proportional"] | None = None,
     alpha: float | None = None,
     eta: tuple[float, float] = (1.0, 1.0),
     background: float | None = None,
@@ -51,7 +47,7 @@ def fit(
     progress: bool | None = None,
     callback: Callback | None = None,
     checkpoint: str | os.PathLike[str] | RunFolder | None = None,
-    checkpoint_every: float = DEFAULT_EVERY,
+    checkpoint_every: float | None = None,
     force: bool = False,
     **options: Any,
 ) -> Posterior:
@@ -78,18 +74,18 @@ def fit(
             communities. With "auto" there are as many communities as it has. Sampler "scir" only.
         held_out: share of the links to set aside for scoring, with as many non-links; 0 for none. By default
             5%, at most 25,000 links, and none on networks of fewer than 40 links or hardly any non-links.
-        held_out_kind: "balanced", as many non-links as links, or "proportional", the same share of both.
+        held_out_kind: "balanced", the default: as many non-links as links, or "proportional": the same share of both.
         alpha, eta, background: the prior, see `Model`.
         threads: processors to use; all by default.
-        device: "cpu".
+        device: "cpu"; "reference" runs the default sampler in plain Python, for tests of small networks.
         progress: True shows progress, False does not; by default it is shown on a terminal only.
         callback: called with a `Report` after every evaluation.
-        checkpoint: a folder to keep the run safe in: killed at any moment, it goes on with `resume(folder)`, to
-            the same bits. `blockmix watch` shows where it stands. Save the posterior there too if you like.
-        checkpoint_every: seconds between checkpoints, stretched where writing them would take more than 2% of the
-            time; 0 writes none.
+        checkpoint: a folder for checkpoints of the run: killed at any moment, it goes on with `resume(folder)`, to
+            the same bits. `blockmix watch` shows its progress. Save the posterior there too if you like.
+        checkpoint_every: seconds between checkpoints, 60 by default; more where writing them would take more than 2%
+            of the time; 0 writes none.
         force: start even if the run takes more memory than there is, by the estimate made before.
-        options: settings of the sampler, for instance those of `ScirOptions`.
+        options: settings of the sampler, for instance those of `ScirOptions`. One that has no effect is an error.
 
     Returns:
         A `Posterior`. Ctrl-C ends the run early and returns what there is. With `checkpoint`, SIGTERM writes a
@@ -101,78 +97,83 @@ def fit(
     >>> sorted(len(members) for members in post.communities().values())
     [8, 8]
     """
+    request = FitRequest(
+        communities=communities, model=model, sampler=sampler or "", options=options, seed=seed, chains=chains,
+        sweeps=sweeps, time_limit=time_limit, warm_up=warm_up, init=init, held_out=held_out,
+        held_out_kind=held_out_kind, alpha=alpha, eta=eta, background=background, threads=threads, device=device,
+        checkpoint=checkpoint, checkpoint_every=checkpoint_every, force=force,
+    )  # fmt: skip
+    with open_folder(checkpoint) as folder:
+        return fit_request(request, graph, folder, progress, callback)
+
+
+def fit_request(
+    request: FitRequest,
+    graph: Graph,
+    folder: RunFolder | None = None,
+    progress: bool | None = None,
+    callback: Callback | None = None,
+) -> Posterior:
+    """Carry out a request on a network; `folder` is the open folder of the run."""
     began = time.perf_counter()
-    kind = Model(1, kind=model).kind
-    sampler = check_sampler(sampler or default_sampler(kind), kind)
-    if device != "cpu":
-        raise InputError(f"device must be 'cpu', not {device!r}")
-    if chains is None:
-        chains = default_chains(graph.n_edges) if sampler == "scir" else 1
-    chains, seed = whole_number("chains", chains, 1), _seed(seed)
-    chosen = isinstance(communities, str) and communities == "auto"
-    k = 1 if chosen else whole_number("communities", communities, 1)
-    prior = Model(k, alpha, _floats(eta), background, kind)
-    task = Task(prior, sampler, sampler_options(sampler, options, kind), seed, chains, chosen, device)
-    given = None if init is None else _given(graph, init, sampler, k, chosen)
-    if given is not None and chosen:
-        chosen, task = False, task.with_communities(given.shape[1])
-    data = choose_held_out(graph, held_out, held_out_kind, seed)
+    given = None if request.init is None else _given(graph, request)
+    data = choose_held_out(graph, request.held_out, request.held_out_kind, request.seed)
     _check_links(graph, data)
-    plan = Plan(sweeps, time_limit, warm_up, watched=data.n_pairs > 0)
-    with run_folder(checkpoint, checkpoint_every) as folder:
-        display = choose_progress(progress)
-        try:
-            if chosen:
-                display.waiting("choosing the number of communities")
-                task = task.with_communities(choose_communities(data.training, seed))
-            if not force:
-                check_memory(task, graph.n_nodes)
-            kept = None if folder is None else folder.begin(graph, data, task, plan)
-            around = Surroundings(threads, display, callback, began)
-            return conduct(graph, data, task, plan, around, kept, given=given)
-        finally:
-            display.close()
+    plan = request.plan(watched=data.n_pairs > 0)
+    display = choose_progress(progress)
+    try:
+        communities = None if given is None or not request.auto else given.shape[1]
+        if request.auto and communities is None:
+            display.waiting("choosing the number of communities")
+            communities = choose_communities(data.training, request.seed)
+            request = replace(request, chosen=True)
+        request = request.for_network(graph, communities)
+        if not request.force:
+            check_memory(request, graph.n_nodes)
+        checkpointer = None if folder is None else folder.begin(graph, data, request, plan)
+        context = RunContext(display, callback, began, checkpointer)
+        return execute(request, graph, data, plan, context, given=given)
+    finally:
+        display.close()
 
 
-def _given(graph: Graph, init: Any, sampler: str, communities: int, chosen: bool) -> Any:
-    """The start that the user gave, checked against the number of communities."""
-    if sampler != "scir":
+def _given(graph: Graph, request: FitRequest) -> Any:
+    """Return the start that the user gave, checked against the number of communities."""
+    given = given_memberships(graph, request.init)
+    if not request.auto and given.shape[1] > request.prior.communities:
         raise InputError(
-            f"init is a start for the sampler 'scir', not for {sampler!r}; leave one of them out"
-        )
-    given = given_memberships(graph, init)
-    if not chosen and given.shape[1] > communities:
-        raise InputError(
-            f"init has {given.shape[1]} communities and only {communities} are allowed: raise communities"
+            f"init has {given.shape[1]} communities and only {request.communities} are allowed: raise communities"
         )
     return given
 
 
-def default_chains(links: int) -> int:
-    """Chains on a network of so many links.
-
-    >>> default_chains(5_000), default_chains(20_000), default_chains(100_000), default_chains(10**6)
-    (8, 4, 2, 1)
-    """
-    return next((chains for most, chains in DEFAULT_CHAINS if links <= most), 1)
-
-
-def choose_held_out(graph: Graph, held_out: float | HeldOut | None, kind: str, seed: int) -> HeldOut:
-    """The split to train on: the user's own, the share asked for, or the default."""
+def choose_held_out(
+    graph: Graph, held_out: float | HeldOut | None, kind: str | None = None, seed: int = 0
+) -> HeldOut:
+    """Return the split to train on: the user's own, the share asked for, or the default."""
     if isinstance(held_out, HeldOut):
         if held_out.training.n_nodes != graph.n_nodes:
             raise InputError("held_out was split from another network: its number of nodes differs")
         return held_out
     if held_out is None:
-        if graph.n_edges < SMALLEST_HELD_OUT:
-            return no_hold_out(graph)
-        held_out = min(DEFAULT_HELD_OUT, MOST_HELD_OUT_LINKS / graph.n_edges)
-        if graph.n_pairs - graph.n_edges < round(held_out * graph.n_edges):
-            # A clique, or nearly one: there are no non-links to go with the links.
-            return no_hold_out(graph)
+        held_out = default_share(graph)
+        if held_out == 0 and kind is not None:
+            raise InputError(
+                f"held_out_kind={kind!r} (--held-out-kind) has no effect: by default nothing is held out of a "
+                "network as small or dense as this; give held_out as well, or leave the kind out"
+            )
     if held_out == 0:
         return no_hold_out(graph)
-    return hold_out(graph, float(held_out), kind=kind, seed=seed)  # type: ignore[arg-type]
+    return hold_out(graph, float(held_out), kind=kind or "balanced", seed=seed)  # type: ignore[arg-type]
+
+
+def default_share(graph: Graph) -> float:
+    """Return the share of the links that is held out by default; 0 where the network can spare none."""
+    if graph.n_edges < SMALLEST_HELD_OUT:
+        return 0.0
+    share = min(DEFAULT_HELD_OUT, MOST_HELD_OUT_LINKS / graph.n_edges)
+    # A clique, or nearly one: there are no non-links to go with the links.
+    return share if graph.n_pairs - graph.n_edges >= round(share * graph.n_edges) else 0.0
 
 
 def _check_links(graph: Graph, data: HeldOut) -> None:
@@ -182,20 +183,3 @@ def _check_links(graph: Graph, data: HeldOut) -> None:
         raise InputError(
             "held_out leaves no link for training: all links are held out; hold out a smaller share of them"
         )
-
-
-def _seed(seed: int) -> int:
-    """A seed that the random numbers have bits for."""
-    seed = whole_number("seed", seed, 0)
-    if seed >= 2**64:
-        raise InputError(f"seed must be below 2**64, not {seed}")
-    return seed
-
-
-def _floats(eta: Any) -> tuple[float, float]:
-    """The prior as floats: kernels are compiled anew for integers, which takes seconds."""
-    try:
-        link, non_link = (float(value) for value in eta)
-    except (TypeError, ValueError):
-        raise InputError(f"eta must be two positive numbers, not {eta!r}") from None
-    return link, non_link

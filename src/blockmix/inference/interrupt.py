@@ -22,7 +22,7 @@ class Interruption:
     """While active, the first SIGINT only sets `requested`; a second one interrupts at once, as usual.
 
     With `terminate`, SIGTERM sets `terminated` too; a program that handles SIGTERM itself goes on doing so.
-    Signals reach the main thread alone: elsewhere this does nothing.
+    Signals reach the main thread alone: in other threads this does nothing.
     """
 
     def __init__(self, terminate: bool = False) -> None:
@@ -51,7 +51,7 @@ class Interruption:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         for number, before in self._previous.items():
-            # None stands for a handler that was not installed from Python and cannot be put back.
+            # None means a handler that was not installed from Python and cannot be put back.
             usual = signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL
             signal.signal(number, usual if before is None else before)
         self._previous.clear()

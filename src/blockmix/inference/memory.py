@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from blockmix.errors import InputError
-from blockmix.inference.task import Task
+from blockmix.inference.request import FitRequest
 from blockmix.tables.samples import FEWEST_SAMPLES
 from blockmix.tables.summary import SPARE_ENTRIES
 
@@ -18,25 +18,25 @@ _DENSE_BYTES = 16
 _COMMUNITY_BYTES, _BLOCK_BYTES = 100, 60
 
 
-def least_bytes(task: Task, nodes: int) -> int:
-    """Bytes that the states and summaries of all chains take at least; draws and the network come on top.
+def least_bytes(request: FitRequest, nodes: int) -> int:
+    """Return the bytes that the states and summaries of all chains take at least, without draws and network.
 
     A sampler with `slots` holds so many communities a node, any other all K of them.
     """
-    k = task.model.communities
-    dense = not hasattr(task.options, "slots")
-    slots = k if dense else min(task.options.slots, k)
+    k = request.prior.communities
+    dense = not hasattr(request.options, "slots")
+    slots = k if dense else min(request.options.slots, k)
     node = _SLOT_BYTES * slots + _ENTRY_BYTES * min(slots + SPARE_ENTRIES, k)
     if dense:
         node += _DENSE_BYTES * k
-    strengths = _BLOCK_BYTES * k * k if task.model.kind == "mmsb" else _COMMUNITY_BYTES * k
+    strengths = _BLOCK_BYTES * k * k if request.model == "mmsb" else _COMMUNITY_BYTES * k
     # A packed draw keeps at least one community a node.
-    draw = 4 * nodes + 4 * (k * k if task.model.kind == "mmsb" else k)
-    return task.chains * (nodes * node + strengths + FEWEST_SAMPLES * draw)
+    sample = 4 * nodes + 4 * (k * k if request.model == "mmsb" else k)
+    return (request.chains or 1) * (nodes * node + strengths + FEWEST_SAMPLES * sample)
 
 
 def available_bytes() -> int | None:
-    """Memory that this process may still take, where the system tells it."""
+    """Return the memory that this process may still take, where the system reports it."""
     found = []
     try:
         for line in Path("/proc/meminfo").read_text().splitlines():
@@ -51,29 +51,30 @@ def available_bytes() -> int | None:
     return max(min(found), 0) if found else None
 
 
-def check_memory(task: Task, nodes: int) -> None:
+def check_memory(request: FitRequest, nodes: int) -> None:
     """Refuse a run that cannot fit into memory, with the estimate and what to do about it."""
-    needed, free = least_bytes(task, nodes), available_bytes()
+    needed, free = least_bytes(request, nodes), available_bytes()
     if free is None or needed <= free:
         return
-    k = task.model.communities
-    sparse = hasattr(task.options, "slots")
+    k = request.prior.communities
+    sparse = hasattr(request.options, "slots")
     fewer = "fewer communities" if k > 1 else "a larger machine"
-    if sparse and task.options.slots > 1:
-        fewer += f", fewer slots a node than {task.options.slots}"
-    elif not sparse and task.model.kind == "assortative":
+    if sparse and request.options.slots > 1:
+        fewer += f", fewer slots a node than {request.options.slots}"
+    elif not sparse and request.model == "assortative":
         fewer += ", the sampler scir, whose memory does not grow with the communities"
-    if task.chains > 1:
-        fewer += f", fewer chains than {task.chains}"
+    if request.chains and request.chains > 1:
+        fewer += f", fewer chains than {request.chains}"
     raise InputError(
-        f"{k:,} communities of {nodes:,} nodes with {task.sampler} take at least {_size(needed)} of memory "
+        f"{k:,} communities of {nodes:,} nodes with {request.sampler} take at least {_size(needed)} of memory "
         f"({needed / nodes:,.0f} bytes a node), and {_size(free)} are free: use {fewer}, "
         "or force=True (--force) to try all the same"
     )
 
 
 def _size(count: int) -> str:
-    """
+    """Return a number of bytes as text.
+
     >>> _size(2_500_000_000), _size(40_000_000)
     ('2.5 GB', '0.04 GB')
     """

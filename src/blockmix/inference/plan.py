@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from blockmix.errors import InputError
 
-# Share of the sweeps or the time that goes to warm-up, where the user does not say.
+# Share of the sweeps or the time that goes to warm-up by default.
 WARM_UP_SHARE = 0.4
 # Without limits: warm-up and sampling each last at least this many sweeps and at most that many.
 FEWEST_SWEEPS, MOST_SWEEPS = 120, 3000
@@ -22,7 +22,7 @@ UNWATCHED_SWEEPS = 500
 
 
 def whole_number(name: str, value: Any, least: int) -> int:
-    """The value as an int, or an error that names it.
+    """Return the value as an int, or raise an error that names it.
 
     >>> whole_number("chains", 2.0, 1)
     2
@@ -64,31 +64,31 @@ class Plan:
             self.sweeps = UNWATCHED_SWEEPS + (self.warm_up or 0)
 
     def limits(self) -> dict[str, Any]:
-        """What was asked for, as plain values: `Plan(**plan.limits())` begins anew."""
+        """Return what was asked for, as plain values: `Plan(**plan.limits())` begins anew."""
         return {name: getattr(self, name) for name in ("sweeps", "time_limit", "warm_up", "watched")}
 
-    def score(self, sweep: int, value: float) -> None:
-        """Take in the held-out log loss after a sweep."""
+    def add_score(self, sweep: int, value: float) -> None:
+        """Add the held-out log loss after a sweep."""
         self._scores.append((sweep, value))
 
-    def take_back(self) -> None:
-        """Forget the last score taken in."""
+    def remove_last_score(self) -> None:
+        """Remove the score that was added last."""
         if self._scores:
             self._scores.pop()
 
     def memory(self) -> NDArray[np.float64]:
-        """The scores remembered, for a checkpoint, below a row that says when sampling began (-1: not yet)."""
+        """Return the scores for a checkpoint, below a row with the sweep at which sampling began (-1: not yet)."""
         began = -1 if self._began is None else self._began
         return np.array([(began, 0.0), *self._scores], dtype=np.float64)
 
     def remember(self, memory: NDArray[np.float64]) -> None:
-        """Go back to what `memory` was made from."""
+        """Restore the scores that `memory` returned."""
         began = int(memory[0, 0])
         self._began = None if began < 0 else began
         self._scores = [(int(sweep), float(value)) for sweep, value in memory[1:]]
 
     def warm_up_over(self, sweep: int, seconds: float) -> bool:
-        """Whether sampling begins after this many sweeps and seconds."""
+        """Return whether sampling begins after this many sweeps and seconds."""
         if self.warm_up is not None:
             return sweep >= self.warm_up
         if self.sweeps is not None and sweep >= WARM_UP_SHARE * self.sweeps:
@@ -98,12 +98,12 @@ class Plan:
         return self.sweeps is None and self._settled(sweep)
 
     def sampling_begins(self, sweep: int) -> None:
-        """Forget the scores of the warm-up; from now on a settled score ends the run."""
+        """Remove the scores of the warm-up; from now on a settled score ends the run."""
         self._scores.clear()
         self._began = sweep
 
     def over(self, sweep: int, seconds: float) -> bool:
-        """Whether the run stops after this many sweeps and seconds."""
+        """Return whether the run stops after this many sweeps and seconds."""
         if self.sweeps is not None and sweep >= self.sweeps:
             return True
         if self.time_limit is not None:
@@ -111,7 +111,7 @@ class Plan:
         return self.sweeps is None and self._began is not None and self._settled(sweep)
 
     def share_done(self, sweep: int, seconds: float) -> float | None:
-        """How far the run is, from 0 to 1; None when that depends on scores to come."""
+        """Return the share of the run that is done, from 0 to 1; None when that depends on scores to come."""
         shares = []
         if self.sweeps is not None:
             shares.append(sweep / self.sweeps)
@@ -120,6 +120,7 @@ class Plan:
         return min(max(shares), 1.0) if shares else None
 
     def _settled(self, sweep: int) -> bool:
+        """Return whether the score has stopped improving in this phase."""
         began = self._began or 0
         done = sweep - began
         if done >= MOST_SWEEPS:

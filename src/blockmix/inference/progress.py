@@ -1,4 +1,4 @@
-"""What a person sees while a fit runs: a bar on a terminal, plain lines elsewhere, or nothing."""
+"""What the user sees while a fit runs: a bar on a terminal, plain lines elsewhere, or nothing."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PLAIN_EVERY = 5.0
 
 @dataclass(frozen=True)
 class Report:
-    """Where a run stands after a sweep. `share` is None where the end is not known in advance."""
+    """The progress of a run after a sweep. `share` is None where the end is not known in advance."""
 
     sweep: int
     warm_up: bool
@@ -31,33 +31,33 @@ Callback = Callable[[Report], Any]
 
 
 class Progress(Protocol):
-    """Anything that shows a run."""
+    """Anything that shows the progress of a run."""
 
     def waiting(self, text: str) -> None:
-        """Say what the run is waiting for before its first sweep."""
+        """Show what the run does before its first sweep."""
 
     def update(self, report: Report) -> None:
-        """Show where it stands."""
+        """Show the progress."""
 
     def close(self) -> None:
-        """Leave the screen tidy."""
+        """End the display."""
 
 
 class Silent:
     """Shows nothing."""
 
     def waiting(self, text: str) -> None:
-        """Say nothing."""
+        """Show nothing."""
 
     def update(self, report: Report) -> None:
         """Show nothing."""
 
     def close(self) -> None:
-        """Nothing to tidy."""
+        """Do nothing."""
 
 
 def describe(report: Report) -> str:
-    """One line: phase, sweep, speed, scores.
+    """Return one line: phase, sweep, speed, scores.
 
     >>> describe(Report(12, True, 3.0, 1.5e6, None, None, None))
     'warm-up   sweep 12  1.50 M updates/s'
@@ -78,7 +78,7 @@ class Plain:
         self._last = -PLAIN_EVERY
 
     def waiting(self, text: str) -> None:
-        """Print what is waited for."""
+        """Print what the run does."""
         print(text, file=self._stream, flush=True)
 
     def update(self, report: Report) -> None:
@@ -89,7 +89,7 @@ class Plain:
             print(f"{report.seconds:7.1f} s  {describe(report)}{left}", file=self._stream, flush=True)
 
     def close(self) -> None:
-        """Nothing to tidy."""
+        """Do nothing."""
 
 
 class Bar:
@@ -109,7 +109,7 @@ class Bar:
         self._shown = 0.0
 
     def waiting(self, text: str) -> None:
-        """Show what is waited for."""
+        """Show what the run does."""
         self._bar.update(self._task, description=text)
 
     def update(self, report: Report) -> None:
@@ -128,7 +128,7 @@ class Bar:
 
 
 def choose_progress(wanted: bool | None) -> Progress:
-    """The display for this place: none if not wanted, a bar on a terminal, else plain lines.
+    """Return the display: none if not wanted, a bar on a terminal, else plain lines.
 
     None, the default of programs, shows a bar on a terminal and is silent elsewhere.
     """

@@ -1,4 +1,4 @@
-"""From the end of a run to the posterior that is handed out, with its provenance."""
+"""From the end of a run to the posterior that the user gets, with its provenance."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from blockmix._version import __version__
 from blockmix.graph.graph import Graph
 from blockmix.graph.split import HeldOut
 from blockmix.inference.loop import RunResult
-from blockmix.inference.task import Task
+from blockmix.inference.request import FitRequest
 from blockmix.posterior.merge import merge_chains
 from blockmix.posterior.posterior import HeldOutPairs, Posterior
 from blockmix.tables.summary import ChainSummary
@@ -24,14 +24,14 @@ from blockmix.tables.summary import ChainSummary
 def build_posterior(
     graph: Graph,
     data: HeldOut,
-    task: Task,
+    request: FitRequest,
     result: RunResult,
     total_seconds: float,
     threads: int,
 ) -> Posterior:
-    """Pool the chains, number the communities, and say where it all came from."""
-    model = task.model
-    summaries, at = [chain.summary for chain in result.chains], result.position
+    """Pool the chains, number the communities, and record the provenance."""
+    model = request.prior
+    summaries, at = [chain.summary() for chain in result.chains], result.position
     merged = merge_chains(summaries, model.communities)
     mean, sd = _pooled_strengths(summaries, merged.numbers)
     held_out = None
@@ -47,11 +47,11 @@ def build_posterior(
     provenance: dict[str, Any] = {
         "blockmix": __version__,
         "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-        "sampler": task.sampler,
+        "sampler": request.sampler,
         "model": model.to_dict() | {"eta": list(model.eta)},
-        "options": asdict(task.options),
-        "communities_chosen_by": "integrated likelihood of a hard partition" if task.chosen else "user",
-        "seed": task.seed,
+        "options": asdict(request.options),
+        "communities_chosen_by": "integrated likelihood of a hard partition" if request.chosen else "user",
+        "seed": request.seed,
         "chains": len(result.chains),
         "sweeps": at.sweep,
         "warm_up": at.warm_up_sweeps,
@@ -60,7 +60,7 @@ def build_posterior(
         "node_updates": at.updates,
         "seconds": at.seconds,
         "total_seconds": total_seconds,
-        "device": task.device,
+        "device": request.device,
         "threads": threads,
         "peak_memory_bytes": peak_memory_bytes(),
         "python": platform.python_version(),
@@ -85,7 +85,7 @@ def build_posterior(
 
 
 def _pooled_strengths(summaries: list[ChainSummary], numbers: Any) -> tuple[Any, Any]:
-    """Mean and sd of the strengths over all chains, in the table's numbering, background last or as a matrix."""
+    """Return mean and sd of the strengths over all chains, in the table's numbering, background last or as a matrix."""
     samples = np.array([max(s.samples, 1) for s in summaries], dtype=np.float64)
     shares = samples / samples.sum()
     shape = summaries[0].strength_mean.shape
@@ -98,8 +98,10 @@ def _pooled_strengths(summaries: list[ChainSummary], numbers: Any) -> tuple[Any,
 
 
 def _strengths(mean: NDArray[np.float64], sd: NDArray[np.float64]) -> dict[str, Any]:
-    """The fields of the posterior. Of the general model the diagonal stands for the strengths, and the mean of the
-    rest for the background."""
+    """Return the fields of the posterior.
+
+    Of the general model the strengths are the diagonal, and the background is the mean of the rest.
+    """
     if mean.ndim == 1:
         return {
             "strength_mean": mean[:-1], "strength_sd": sd[:-1], "background_mean": float(mean[-1]),
@@ -114,7 +116,7 @@ def _strengths(mean: NDArray[np.float64], sd: NDArray[np.float64]) -> dict[str, 
 
 
 def peak_memory_bytes() -> int | None:
-    """The largest resident size of this process so far, where the system tells it."""
+    """Return the largest resident size of this process so far, where the system reports it."""
     try:
         import resource
     except ImportError:

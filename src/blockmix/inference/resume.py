@@ -10,12 +10,12 @@ from typing import Any
 
 from blockmix._version import __version__
 from blockmix.errors import InputError
-from blockmix.inference.conduct import Surroundings, conduct
+from blockmix.inference.execute import RunContext, execute
 from blockmix.inference.plan import Plan
 from blockmix.inference.progress import Callback, choose_progress
-from blockmix.inference.run_folder.folder import DEFAULT_EVERY, RunFolder, check_run, run_folder
+from blockmix.inference.request import FitRequest
+from blockmix.inference.run_folder.folder import RunFolder, check_run, open_folder
 from blockmix.inference.run_folder.snapshots import Snapshot
-from blockmix.inference.task import Task
 from blockmix.posterior.posterior import Posterior
 
 
@@ -24,7 +24,7 @@ def resume(
     *,
     sweeps: int | None = None,
     time_limit: float | None = None,
-    checkpoint_every: float = DEFAULT_EVERY,
+    checkpoint_every: float | None = None,
     threads: int | None = None,
     progress: bool | None = None,
     callback: Callback | None = None,
@@ -40,7 +40,7 @@ def resume(
         sweeps: stop after this many sweeps, those already made included.
         time_limit: stop after this many seconds of sampling, those already spent included. Either takes the
             place of all limits that the run had.
-        checkpoint_every: seconds between checkpoints; 0 writes none.
+        checkpoint_every: seconds between checkpoints, 60 by default; 0 writes none.
         threads, progress, callback: as for `fit`.
 
     >>> import tempfile, blockmix as bm
@@ -54,25 +54,35 @@ def resume(
     began = time.perf_counter()
     if not isinstance(folder, RunFolder):
         check_run(Path(folder))
-    with run_folder(folder, checkpoint_every) as place:
+    with open_folder(folder) as place:
         assert place is not None
         start, newest = place.earlier_run()
-        task, plan = Task.from_dict(start.facts["task"]), resumed_plan(newest, sweeps, time_limit)
+        limits = _resumed_limits(newest, sweeps, time_limit)
+        watched = limits.pop("watched")
+        request = FitRequest.from_manifest(
+            start.facts["task"],
+            threads=threads,
+            checkpoint=place,
+            checkpoint_every=checkpoint_every,
+            **limits,
+        )
+        plan = request.plan(watched)
+        plan.remember(newest.arrays["plan"])
         _compare_versions(start)
         graph, data = place.networks(start)
         place.ended = ended(newest, plan)
         newest.facts["over"] = place.ended
-        kept = place.take_up(graph, task, plan, newest)
         display = choose_progress(progress)
         try:
-            around = Surroundings(threads, display, callback, began)
-            return conduct(graph, data, task, plan, around, kept, newest)
+            checkpointer = place.continue_run(graph, request, plan, newest)
+            context = RunContext(display, callback, began, checkpointer)
+            return execute(request, graph, data, plan, context, newest)
         finally:
             display.close()
 
 
-def resumed_plan(newest: Snapshot, sweeps: int | None, time_limit: float | None) -> Plan:
-    """The plan of the run as it was, or with new limits in the place of the old ones."""
+def _resumed_limits(newest: Snapshot, sweeps: int | None, time_limit: float | None) -> dict[str, Any]:
+    """Return the limits of the run as they were, or new ones in their place."""
     facts = newest.facts
     limits: dict[str, Any] = dict(facts["plan"])
     if sweeps is not None or time_limit is not None:
@@ -82,20 +92,18 @@ def resumed_plan(newest: Snapshot, sweeps: int | None, time_limit: float | None)
         if not facts["warm_up"]:
             # The warm-up is over whatever was asked for.
             limits["warm_up"] = None
-    plan = Plan(**limits)
-    plan.remember(newest.arrays["plan"])
-    return plan
+    return limits
 
 
 def _refuse_past(name: str, asked: Any, done: float) -> None:
     if isinstance(asked, int | float) and asked <= done:
         raise InputError(
-            f"{name} is {asked:g}, and this run has behind it {done:,.6g} already; give more than that"
+            f"{name} is {asked:g}, and this run has {done:,.6g} behind it already; give more than that"
         )
 
 
 def ended(newest: Snapshot, plan: Plan) -> bool:
-    """Whether the run has nothing left to do: it had come to its end, and was given no new limits."""
+    """Return whether the run has nothing left to do: it had come to its end, and was given no new limits."""
     return bool(newest.facts["over"]) and plan.limits() == newest.facts["plan"]
 
 

@@ -16,7 +16,7 @@ from blockmix.inference.fit import DEFAULT_HELD_OUT, MOST_HELD_OUT_LINKS, fit
 from blockmix.inference.plan import whole_number
 from blockmix.samplers.starts.choose import choose_communities
 
-# The grid around the number of parts of the best hard partition, where the user gives none.
+# The default grid: around the number of parts of the best hard partition.
 AROUND = (0.25, 0.5, 1.0, 2.0, 4.0)
 
 
@@ -62,14 +62,14 @@ class Selection:
 
     @staticmethod
     def _error(values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Standard error of the mean over splits; zero where there is only one."""
+        """Return the standard error of the mean over splits; zero where there is only one."""
         splits = values.shape[1]
         if splits < 2:
             return np.zeros(len(values))
         return np.asarray(values.std(axis=1, ddof=1) / np.sqrt(splits))
 
     def interval(self, level: float = 0.9) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Student interval of the mean log loss over splits: how far another choice of pairs could move it."""
+        """Return a Student interval of the mean log loss over splits: how far another choice of pairs could move it."""
         from scipy.stats import t
 
         mean, splits = self.log_loss.mean(axis=1), self.log_loss.shape[1]
@@ -146,7 +146,7 @@ def select_communities(
 
 
 def _grid(graph: Graph, grid: Iterable[int] | None, seed: int) -> list[int]:
-    """The numbers to try, each once and in order."""
+    """Return the numbers to try, each once and in order."""
     if grid is None:
         parts = choose_communities(graph, seed)
         grid = (max(1, round(parts * factor)) for factor in AROUND)

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-import json
 import os
-import tempfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from blockmix._version import __version__
 from blockmix.errors import InputError
+from blockmix.files import (
+    Damaged,
+    Foreign,
+    manifest_head,
+    manifest_text,
+    read_manifest,
+    reason,
+    replace_text,
+    whole_folder,
+)
 from blockmix.graph.graph import Graph
 from blockmix.posterior.posterior import HeldOutPairs, Posterior
 from blockmix.tables.samples import PosteriorSample, sample_arrays, samples_from
@@ -25,32 +32,18 @@ _BLOCKS = ("blocks_mean", "blocks_sd")
 
 def save_posterior(post: Posterior, folder: Path) -> None:
     """Write a posterior; the manifest comes last, so that a folder with one is complete."""
-    text = json.dumps(_manifest(post), indent=2, allow_nan=False, default=_plain) + "\n"
+    text = manifest_text(_manifest(post))
     try:
         folder.mkdir(parents=True, exist_ok=True)
         post.graph.save(folder / "graph")
-        with tempfile.TemporaryDirectory(dir=folder, prefix=".posterior-") as scratch:
-            fresh = Path(scratch, "posterior")
-            fresh.mkdir()
+        with whole_folder(folder / "posterior") as fresh:
             for name, array in _arrays(post).items():
                 np.save(fresh / f"{name}.npy", array, allow_pickle=False)
             # From here until the new manifest is in place the folder holds no result: better than a mixture.
             (folder / MANIFEST).unlink(missing_ok=True)
-            if (folder / "posterior").exists():
-                os.rename(folder / "posterior", Path(scratch, "old"))
-            os.rename(fresh, folder / "posterior")
-        partial = folder / (MANIFEST + ".partial")
-        partial.write_text(text, "utf-8")
-        os.replace(partial, folder / MANIFEST)
+        replace_text(folder / MANIFEST, [text])
     except OSError as error:
-        raise InputError(f"{folder}: the result cannot be saved ({error.strerror or error})") from error
-
-
-def _plain(value: Any) -> Any:
-    """Convert a NumPy scalar, as a caller may have given for a setting, to a plain number."""
-    if isinstance(value, np.generic):
-        return value.item()
-    raise TypeError(f"{value!r} cannot be written to a manifest")
+        raise InputError(f"{folder}: the result cannot be saved ({reason(error)})") from error
 
 
 def _arrays(post: Posterior) -> dict[str, NDArray[Any]]:
@@ -70,10 +63,7 @@ def _manifest(post: Posterior) -> dict[str, Any]:
     held_out = None
     if post.held_out is not None:
         held_out = {key: getattr(post.held_out, key) for key in ("density", "kind", "fraction")}
-    return {
-        "format": FORMAT,
-        "version": VERSION,
-        "written_by": f"blockmix {__version__}",
+    return manifest_head(FORMAT, VERSION) | {
         "background_mean": post.background_mean,
         "background_sd": post.background_sd,
         "chains": len(post.draws),
@@ -86,7 +76,7 @@ def _manifest(post: Posterior) -> dict[str, Any]:
 
 def load_posterior(folder: Path) -> Posterior:
     """Read a posterior; arrays are mapped, not read, until they are used."""
-    manifest = read_manifest(folder)
+    manifest = result_manifest(folder)
     try:
         post = _assemble(folder, manifest)
         _check_shapes(post)
@@ -135,24 +125,18 @@ def _check_shapes(post: Posterior) -> None:
         raise ValueError("the provenance is missing")
 
 
-def read_manifest(folder: Path) -> dict[str, Any]:
-    """Read the manifest of a result; the error says why a folder holds none."""
+def result_manifest(folder: Path) -> dict[str, Any]:
+    """Return the manifest of a result, or raise an error that says why the folder holds none."""
     try:
-        manifest = json.loads((folder / MANIFEST).read_text("utf-8"))
-    except (FileNotFoundError, NotADirectoryError):
+        return read_manifest(folder / MANIFEST, FORMAT, VERSION)
+    except OSError:
         raise InputError(
             f"{folder}: not a blockmix result: there is no {MANIFEST}; name a folder written by fit or save"
         ) from None
-    except (OSError, ValueError, RecursionError) as error:
-        raise InputError(f"{folder}: {MANIFEST} cannot be read ({error}); restore it from a copy") from None
-    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
-        raise InputError(f"{folder}: {MANIFEST} is not that of a blockmix result")
-    if manifest.get("version") != VERSION:
-        raise InputError(
-            f"{folder}: saved in version {manifest.get('version')!r} of the format, and this blockmix reads "
-            f"version {VERSION}; use the blockmix that wrote it ({manifest.get('written_by')})"
-        )
-    return manifest
+    except Foreign:
+        raise InputError(f"{folder}: {MANIFEST} is not that of a blockmix result") from None
+    except Damaged as damage:
+        raise InputError(f"{damage}; restore it from a copy") from None
 
 
 def _assemble(folder: Path, manifest: dict[str, Any]) -> Posterior:

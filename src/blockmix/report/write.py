@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
-from contextlib import suppress
 from pathlib import Path
 
 from blockmix.errors import InputError
+from blockmix.files import reason, replace_text
 from blockmix.posterior.posterior import Posterior
 
 
@@ -52,13 +51,9 @@ def write_report(
     if path.is_dir():
         raise InputError(f"{path}: this is a folder; name a file, for instance {path / 'report.html'}")
     text = report_html(post, title=title, threshold=threshold, level=level, command=command, seed=seed)
-    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        partial.write_text(text, "utf-8", errors="replace", newline="\n")
-        os.replace(partial, path)
+        replace_text(path, [text], errors="replace")
     except OSError as error:
-        with suppress(OSError):
-            partial.unlink(missing_ok=True)
-        raise InputError(f"{path}: the report cannot be written ({error.strerror or error})") from error
+        raise InputError(f"{path}: the report cannot be written ({reason(error)})") from error
     return path

@@ -24,7 +24,7 @@ def test_a_folder_is_locked_until_it_is_released(tmp_path):
     lock.release()
 
 
-def test_a_second_run_is_refused_and_told_by_whom(tmp_path):
+def test_a_second_run_is_refused_with_the_holder_of_the_lock(tmp_path):
     """Also from within one process."""
     first, second = FolderLock(tmp_path), FolderLock(tmp_path)
     first.acquire()
@@ -46,7 +46,7 @@ def test_a_holder_that_could_not_sign_is_a_holder_all_the_same(tmp_path):
     first.release()
 
 
-def test_a_file_left_by_a_dead_process_is_no_lock(tmp_path):
+def test_a_file_left_by_a_process_that_ended_is_no_lock(tmp_path):
     (tmp_path / LOCK).write_text('{"pid": 1, "host": "elsewhere", "since": "long ago"}')
     assert not is_locked(tmp_path)
     lock = FolderLock(tmp_path)

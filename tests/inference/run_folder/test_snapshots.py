@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from blockmix import InputError, fit, planted
+from blockmix.files import Damaged
 from blockmix.inference.resume import resume
 from blockmix.inference.run_folder import snapshots
-from blockmix.inference.run_folder.snapshots import Damaged, Snapshots, read_snapshot, write_snapshot
+from blockmix.inference.run_folder.snapshots import Snapshots, read_snapshot, write_snapshot
 
 ARRAYS = {"words": np.arange(600, dtype=np.int32).reshape(20, 30), "total": np.linspace(0, 1, 7)}
 
@@ -81,12 +82,12 @@ def spoil_the_manifest(folder):
 def cut_the_manifest(folder):
     path = folder / "manifest.json"
     path.write_text(path.read_text()[:40])
-    return "manifest.json: cannot be read"
+    return "manifest.json cannot be read"
 
 
 def another_file(folder):
     (folder / "manifest.json").write_text('{"format": "other"}')
-    return "this is not the manifest of a checkpoint"
+    return "this is not the manifest of a blockmix checkpoint"
 
 
 def another_run(folder):
@@ -108,8 +109,8 @@ DAMAGES = [
 
 @pytest.mark.parametrize("damage", DAMAGES, ids=lambda damage: damage.__name__)
 def test_damage_is_named_and_the_snapshot_before_is_used(kept, tmp_path, damage):
-    said = damage(tmp_path / "000002")
-    with pytest.warns(RuntimeWarning, match=said) as warned:
+    message = damage(tmp_path / "000002")
+    with pytest.warns(RuntimeWarning, match=message) as warned:
         found = kept.newest()
     assert found.facts == {"sweep": 1}
     assert str(tmp_path / "000002") in str(warned[0].message)

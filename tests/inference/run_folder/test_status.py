@@ -1,4 +1,4 @@
-"""Others can see where a run stands: status.json is whole at any time, and the dead are told from the living."""
+"""Other programs can read the state of a run: status.json is whole at any time, and names runs that were killed."""
 
 import errno
 import json
@@ -32,7 +32,7 @@ def every_time(monkeypatch):
     monkeypatch.setattr(module, "WRITE_EVERY", 0.0)
 
 
-def test_a_running_fit_tells_sweep_phase_speed_and_scores(tmp_path, tiny, every_time):
+def test_a_running_fit_writes_sweep_phase_speed_and_scores(tmp_path, tiny, every_time):
     seen = []
     options = {"seed": 7, "chains": 2, "sweeps": 40, "warm_up": 25, "threads": 1}
     fit(tiny, 3, checkpoint=tmp_path, callback=seen_at(tmp_path, 30, seen), **options)
@@ -48,7 +48,7 @@ def test_a_running_fit_tells_sweep_phase_speed_and_scores(tmp_path, tiny, every_
     assert record["age"] < 60
 
 
-def test_in_the_end_it_says_how_it_ended(tmp_path, tiny):
+def test_the_last_status_is_how_the_run_ended(tmp_path, tiny):
     fit(tiny, 3, sweeps=20, threads=1, checkpoint=tmp_path / "done")
     done = read_status(tmp_path / "done")
     assert (done["state"], done["sweep"], done["checkpoint_sweep"]) == ("done", 20, 20)
@@ -83,7 +83,7 @@ def test_it_is_done_only_when_the_folder_is_closed(tmp_path, tiny):
     assert read_status(tmp_path)["state"] == "done"
 
 
-def test_a_run_that_says_running_without_its_lock_is_dead(tmp_path, tiny):
+def test_a_run_with_the_state_running_but_without_its_lock_is_dead(tmp_path, tiny):
     fit(tiny, 3, sweeps=20, threads=1, checkpoint=tmp_path)
     path = tmp_path / "status.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | {"state": "running"}))
@@ -116,7 +116,7 @@ def test_a_status_that_cannot_be_written_does_not_end_the_run(tmp_path, tiny, mo
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         (None, "no run is or was here"),
         ("{", "cannot be read"),
@@ -124,8 +124,8 @@ def test_a_status_that_cannot_be_written_does_not_end_the_run(tmp_path, tiny, mo
         ('{"format": "blockmix status", "version": 7}', "written in version 7 of the format"),
     ],
 )
-def test_a_folder_without_a_status_is_told(tmp_path, text, said):
+def test_a_folder_without_a_status_is_an_error(tmp_path, text, message):
     if text is not None:
         (tmp_path / "status.json").write_text(text)
-    with pytest.raises(InputError, match=said):
+    with pytest.raises(InputError, match=message):
         read_status(tmp_path)

@@ -4,7 +4,8 @@ import pytest
 
 from blockmix.errors import InputError
 from blockmix.samplers import check_sampler
-from blockmix.samplers.scir.options import MOST_DENSE, ScirOptions
+from blockmix.samplers.scir.constants import MOST_DENSE
+from blockmix.samplers.scir.options import ScirOptions
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,9 @@
-"""`blockmix demo`: the whole thing on a network that comes with the package."""
+"""`blockmix demo`: everything on a network that comes with the package."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -57,18 +57,16 @@ def demo(
     new machine compiles the kernels: about half a minute.
     """
     from blockmix.cli.commands.fit import run
-    from blockmix.cli.folder import claimed
+    from blockmix.graph.datasets.builtin import les_miserables
+    from blockmix.inference.request import FitRequest
+    from blockmix.inference.run_folder.results import claim_folder
 
-    with claimed(output, overwrite) as folder:
-        from blockmix.graph.datasets.builtin import les_miserables
-
+    request = FitRequest(COMMUNITIES, seed=seed, sweeps=SWEEPS, held_out=HELD_OUT, chains=CHAINS)
+    with claim_folder(output, overwrite) as folder:
         if not quiet:
             warn(_INTRODUCTION)
-        options: dict[str, Any] = {"seed": seed, "sweeps": SWEEPS, "held_out": HELD_OUT, "chains": CHAINS}
         # The summary must show whether or not files are written, hence never quiet about results.
-        post = run(
-            les_miserables(), COMMUNITIES, options, folder, THRESHOLD, as_json, quiet, always_show=True
-        )
+        post = run(request, les_miserables(), folder, THRESHOLD, as_json, quiet, always_show=True)
     if report is None and (output is not None or not as_json):
         report = Path(_REPORT) if output is None else output / "report.html"
     if report is not None:

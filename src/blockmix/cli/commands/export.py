@@ -18,12 +18,15 @@ def export(
     file: Annotated[
         Path,
         typer.Argument(
-            metavar="FILE", help="What to write: its ending, .graphml, .parquet or .csv, says how."
+            metavar="FILE", help="File to write; its ending, .graphml, .parquet or .csv, decides the format."
         ),
     ],
     threshold: Annotated[
-        float, typer.Option(min=0.0, max=1.0, help="Least mean membership in a table (.parquet, .csv).")
-    ] = 0.0,
+        float | None,
+        typer.Option(
+            min=0.0, max=1.0, help="Least mean membership in a table (.parquet, .csv).", show_default="0.0"
+        ),
+    ] = None,
 ) -> None:
     """Write a result for other programs.
 
@@ -37,11 +40,15 @@ def export(
     kind = file.suffix.lower()
     if kind not in _KINDS:
         raise InputError(f"{file}: the ending must be one of {', '.join(_KINDS)}")
-    post = load(result)
+    if kind == ".graphml" and threshold is not None:
+        raise InputError(
+            f"--threshold {threshold:g} has no effect on {kind}, which has all memberships: leave it out"
+        )
+    post, least = load(result), threshold or 0.0
     if kind == ".graphml":
         post.write_graphml(file)
     elif kind == ".parquet":
-        post.write_parquet(file, threshold=threshold)
+        post.write_parquet(file, threshold=least)
     else:
-        post.write_csv(file, threshold=threshold)
+        post.write_csv(file, threshold=least)
     warn(f"Written to {file}")

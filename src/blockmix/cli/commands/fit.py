@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from blockmix.cli.deliver import deliver, guarded_run
-from blockmix.cli.folder import claimed
-from blockmix.cli.guard import Seed, Verbose, warn
+from blockmix.cli.guard import COVER_THRESHOLD, Seed, Verbose, warn
 from blockmix.errors import InputError
 
 if TYPE_CHECKING:
     from blockmix.graph.graph import Graph
+    from blockmix.inference.request import FitRequest
     from blockmix.inference.run_folder.folder import RunFolder
     from blockmix.posterior.posterior import Posterior
 
@@ -37,7 +37,7 @@ class HeldOutKind(StrEnum):
 
 
 def sampler_names(incomplete: str) -> list[str]:
-    """Names of samplers that begin like this, for the shell."""
+    """Return names of samplers that begin like this, for the shell."""
     from blockmix.samplers import SAMPLERS
 
     return sorted({name for known in SAMPLERS.values() for name in known if name.startswith(incomplete)})
@@ -69,14 +69,14 @@ def fit(
         bool, typer.Option("--overwrite", help="Replace an earlier result or an unfinished run in DIR.")
     ] = False,
     checkpoint_every: Annotated[
-        float,
+        float | None,
         typer.Option(
             metavar="SEC",
-            min=0.0,
             help="With -o: seconds between checkpoints, from which blockmix resume goes on; 0 for none.",
             rich_help_panel=_RUN,
+            show_default="60.0",
         ),
-    ] = 60.0,
+    ] = None,
     nodes: Annotated[
         Path | None,
         typer.Option(
@@ -136,17 +136,19 @@ def fit(
         float | None,
         typer.Option(
             metavar="FRACTION",
-            min=0.0,
-            max=1.0,
             help="Share of the links kept from the fit to score it; 0 for none. By default 5%, "
             "at most 25,000 links.",
             rich_help_panel=_PRIOR,
         ),
     ] = None,
     held_out_kind: Annotated[
-        HeldOutKind,
-        typer.Option(help="As many non-links as links, or the same share of both.", rich_help_panel=_PRIOR),
-    ] = HeldOutKind.balanced,
+        HeldOutKind | None,
+        typer.Option(
+            help="As many non-links as links, or the same share of both.",
+            rich_help_panel=_PRIOR,
+            show_default="balanced",
+        ),
+    ] = None,
     alpha: Annotated[
         float | None,
         typer.Option(
@@ -161,10 +163,10 @@ def fit(
     threshold: Annotated[
         float,
         typer.Option(
+            metavar="T",
             min=0.0,
             max=1.0,
-            help="Members in communities.txt are more likely than not at least so much in a community; nodes that are "
-            "so much in none go with their neighbours.",
+            help=f"Threshold T for communities.txt. {COVER_THRESHOLD}",
             rich_help_panel=_OUTPUT,
         ),
     ] = 0.1,
@@ -189,7 +191,7 @@ def fit(
     pairs has settled. Ctrl-C ends it early and keeps what there is. Progress
     goes to standard error.
 
-    With -o the run is kept safe in DIR while it goes on: killed at any moment,
+    With -o checkpoints of the run are written to DIR: killed at any moment,
     it goes on with blockmix resume DIR; blockmix watch DIR shows it from
     another terminal. SIGTERM writes a checkpoint and ends with status 143.
 
@@ -204,42 +206,44 @@ def fit(
     about) and the posterior, which blockmix predict, blockmix evaluate and
     blockmix.load open.
     """
-    wanted = _communities(communities)
-    chosen = _check_early(model.value, sampler, settings or [], wanted, alpha, background)
-    _check_plan(sweeps, time_limit, warm_up)
-    options: dict[str, Any] = chosen | {
-        "model": model.value, "sampler": sampler, "seed": seed, "time_limit": time_limit, "sweeps": sweeps,
-        "warm_up": warm_up, "chains": chains, "threads": threads, "device": device, "held_out": held_out,
-        "held_out_kind": held_out_kind.value, "alpha": alpha, "background": background, "force": force,
-    }  # fmt: skip
-    if wanted == 1 and not quiet:
+    from blockmix.inference.request import FitRequest
+    from blockmix.inference.run_folder.results import claim_folder
+
+    # Checked before a large file is read.
+    request = FitRequest(
+        communities=_communities(communities), model=model.value, sampler=sampler or "",
+        options=_options(sampler, model.value, settings or []), seed=seed, chains=chains, sweeps=sweeps,
+        time_limit=time_limit, warm_up=warm_up, held_out=held_out,
+        held_out_kind=None if held_out_kind is None else held_out_kind.value, alpha=alpha, background=background,
+        threads=threads, device=device, checkpoint=output, checkpoint_every=checkpoint_every, force=force,
+    )  # fmt: skip
+    if request.communities == 1 and not quiet:
         warn("one community: every node is a member, and only how likely a link is will be learned")
-    with claimed(output, overwrite, checkpoint_every, {"threshold": threshold}) as folder:
+    with claim_folder(output, overwrite, {"threshold": threshold}) as folder:
         graph = read_network(edges, nodes, threads, quiet)
-        run(graph, wanted, options, folder, threshold, as_json, quiet)
+        run(request, graph, folder, threshold, as_json, quiet)
 
 
 def run(
+    request: FitRequest,
     graph: Graph,
-    communities: int | Literal["auto"],
-    options: dict[str, Any],
     folder: RunFolder | None,
     threshold: float,
     as_json: bool,
     quiet: bool,
     always_show: bool = False,
 ) -> Posterior:
-    """Fit, write, and say what was found."""
-    from blockmix.inference.fit import fit as library_fit
+    """Fit, write the results, and print what was found."""
+    from blockmix.inference.fit import fit_request
 
-    with guarded_run(folder):
-        post = library_fit(graph, communities, progress=not quiet, checkpoint=folder, **options)
+    with guarded_run(folder, request.every > 0):
+        post = fit_request(request, graph, folder, progress=not quiet)
     deliver(post, folder, threshold, as_json, quiet, always_show)
     return post
 
 
 def _communities(text: str) -> int | Literal["auto"]:
-    """What -k says: a number, or auto."""
+    """Return what -k names: a number, or auto."""
     if text == "auto":
         return "auto"
     try:
@@ -248,31 +252,16 @@ def _communities(text: str) -> int | Literal["auto"]:
         raise InputError(f"-k must be a whole number or auto, not {text!r}") from None
 
 
-def _check_early(
-    kind: str,
-    sampler: str | None,
-    settings: list[str],
-    communities: int | Literal["auto"],
-    alpha: float | None,
-    background: float | None,
-) -> dict[str, Any]:
-    """Refuse impossible options before a large file is read; the sampler's own settings as values."""
+def _options(sampler: str | None, kind: str, settings: list[str]) -> dict[str, Any]:
+    """Return the settings of the sampler as values."""
     from blockmix.cli.settings import parse_settings
-    from blockmix.model import Model
-    from blockmix.samplers import check_sampler, default_sampler
+    from blockmix.samplers import default_sampler
 
-    Model(1 if communities == "auto" else communities, alpha, background=background, kind=kind)
-    return parse_settings(check_sampler(sampler or default_sampler(kind), kind), kind, settings)
-
-
-def _check_plan(sweeps: int | None, time_limit: float | None, warm_up: int | None) -> None:
-    from blockmix.inference.plan import Plan
-
-    Plan(sweeps, time_limit, warm_up)
+    return parse_settings(sampler or default_sampler(kind), kind, settings)
 
 
 def read_network(edges: str, nodes: Path | None, threads: int | None, quiet: bool) -> Graph:
-    """The network that EDGES names: a file, standard input, or dataset:NAME."""
+    """Read the network that EDGES names: a file, standard input, or dataset:NAME."""
     if edges.startswith(DATASET):
         from blockmix.graph.datasets.load import load_dataset
 

@@ -158,7 +158,7 @@ def datasets(
         if fetch:
             load_dataset(name)
     if as_json:
-        print_json({"datasets": [asdict(entry) | {"path": _place(entry)} for entry in entries]})
+        print_json({"datasets": [asdict(entry) | {"path": _path(entry)} for entry in entries]})
     elif name is None:
         _print_table(entries)
     else:
@@ -173,8 +173,8 @@ def _check_folder() -> None:
         raise InputError(f"{DATA_VARIABLE} names {given}, which is not a folder; correct it or unset it")
 
 
-def _place(entry: Dataset) -> str | None:
-    """Where a network lies on this machine, if it does."""
+def _path(entry: Dataset) -> str | None:
+    """Return the path of a network on this machine, if it is there."""
     from blockmix.graph.datasets.load import dataset_path
 
     try:
@@ -184,12 +184,12 @@ def _place(entry: Dataset) -> str | None:
 
 
 def _print_table(entries: tuple[Dataset, ...]) -> None:
-    """One network a line, cut to the width of a terminal; `datasets NAME` shows a citation in full."""
+    """Print one network a line, cut to the width of a terminal; `datasets NAME` shows a citation in full."""
     widest = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
     name = max(len(entry.name) for entry in entries)
     print(f"{'name':{name}}  {'nodes':>10}  {'links':>13}  here  citation"[:widest])
     for entry in entries:
-        here = "yes" if _place(entry) else "no"
+        here = "yes" if _path(entry) else "no"
         line = f"{entry.name:{name}}  {entry.nodes:>10,}  {entry.edges:>13,}  {here:4}  {entry.citation}"
         print(line[:widest])
 
@@ -197,7 +197,7 @@ def _print_table(entries: tuple[Dataset, ...]) -> None:
 def _print_entry(entry: Dataset) -> None:
     from blockmix.graph.datasets.load import by_hand
 
-    place = _place(entry)
+    place = _path(entry)
     truth = ", ".join(which or "communities" for which in entry.truth)
     print(f"{entry.name}: {entry.description}")
     print(f"  {entry.nodes:,} nodes, {entry.edges:,} links")

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from blockmix.cli.guard import print_json, warn
+from blockmix.cli.guard import THRESHOLD, print_json, warn
 
 _NAME = "report.html"
 
@@ -22,13 +22,11 @@ def report(
     ] = None,
     title: Annotated[
         str | None,
-        typer.Option(metavar="TEXT", help="What stands above the report; the folder's name if not given."),
+        typer.Option(metavar="TEXT", help="Title of the report; the folder's name if not given."),
     ] = None,
     threshold: Annotated[
         float,
-        typer.Option(
-            min=0.001, max=1.0, help="Members are more likely than not at least so much in a community."
-        ),
+        typer.Option(metavar="T", min=0.001, max=1.0, help=f"Threshold T for members. {THRESHOLD}."),
     ] = 0.1,
     level: Annotated[
         float, typer.Option(min=0.01, max=0.999, help="Probability inside every credible interval.")

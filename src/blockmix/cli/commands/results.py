@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from blockmix.cli.guard import print_json, warn
+from blockmix.cli.guard import COVER_THRESHOLD, print_json, warn
 from blockmix.errors import InputError, readable
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def predict(
         bool, typer.Option("--json", help="Print one JSON object instead of a table.")
     ] = False,
 ) -> None:
-    """Probability that pairs of nodes are linked, averaged over the posterior.
+    """Predict the probability that pairs of nodes are linked, averaged over the posterior.
 
     Labels are separated by blanks, tabs or commas. The answer is a table of
     node_a, node_b and probability.
@@ -61,7 +61,7 @@ def predict(
         listed = [{"node_a": labels[a], "node_b": labels[b], "probability": p} for (a, b), p in rows]
         print_json({"pairs": len(nodes), "predictions": listed})
     elif output is None:
-        # Tables are UTF-8 whatever the terminal says, as files are.
+        # Tables are UTF-8 whatever the terminal's encoding, as files are.
         sys.stdout.flush()
         for piece in prediction_table(labels, nodes, probability):
             sys.stdout.buffer.write(piece.encode("utf-8"))
@@ -81,10 +81,7 @@ def evaluate(
     threshold: Annotated[
         float,
         typer.Option(
-            min=0.0,
-            max=1.0,
-            help="Members of a found community are more likely than not at least so much in it; nodes that are so much "
-            "in none go with their neighbours.",
+            metavar="T", min=0.0, max=1.0, help=f"Threshold T for the communities found. {COVER_THRESHOLD}"
         ),
     ] = 0.1,
     all_nodes: Annotated[

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from blockmix.cli.deliver import deliver, guarded_run
-from blockmix.cli.guard import Verbose, print_json, warn
+from blockmix.cli.guard import COVER_THRESHOLD, Verbose, print_json, warn
 
 if TYPE_CHECKING:
     from blockmix.inference.run_folder.folder import RunFolder
@@ -27,15 +27,19 @@ def resume(
         typer.Option(metavar="SEC", help="Stop after so many seconds, those already spent included."),
     ] = None,
     checkpoint_every: Annotated[
-        float, typer.Option(metavar="SEC", min=0.0, help="Seconds between checkpoints; 0 for none.")
-    ] = 60.0,
+        float | None,
+        typer.Option(metavar="SEC", help="Seconds between checkpoints; 0 for none.", show_default="60.0"),
+    ] = None,
     threads: Annotated[
         int | None, typer.Option(metavar="T", help="Processors to use; all by default.")
     ] = None,
     threshold: Annotated[
         float | None,
         typer.Option(
-            min=0.0, max=1.0, help="Least likely membership in communities.txt; that of fit by default."
+            metavar="T",
+            min=0.0,
+            max=1.0,
+            help=f"Threshold T for communities.txt, that of fit by default. {COVER_THRESHOLD}",
         ),
     ] = None,
     as_json: Annotated[
@@ -59,31 +63,23 @@ def resume(
     """
     from blockmix.inference.resume import resume as library_resume
     from blockmix.inference.run_folder.folder import RunFolder, check_run
+    from blockmix.inference.run_folder.results import holds_result_of
 
     check_run(folder)
-    with RunFolder(folder, checkpoint_every) as place:
-        options: dict[str, Any] = {"sweeps": sweeps, "time_limit": time_limit, "threads": threads}
-        with guarded_run(place):
-            post = library_resume(place, progress=not quiet, **options)
+    with RunFolder(folder) as place:
+        with guarded_run(place, checkpoint_every != 0):
+            post = library_resume(
+                place, sweeps=sweeps, time_limit=time_limit, checkpoint_every=checkpoint_every, threads=threads,
+                progress=not quiet,
+            )  # fmt: skip
         chosen = place.notes.get("threshold", 0.1) if threshold is None else threshold
-        if place.ended and threshold is None and _written(folder, post):
-            _say_ended(place, post, as_json)
+        if place.ended and threshold is None and holds_result_of(folder, post.provenance["run"]):
+            _warn_ended(place, post, as_json)
         else:
             deliver(post, place, chosen, as_json, quiet)
 
 
-def _written(folder: Path, post: Posterior) -> bool:
-    """Whether the result of this very run is in the folder already."""
-    from blockmix.errors import InputError
-    from blockmix.posterior.storage import read_manifest
-
-    try:
-        return bool(read_manifest(folder)["provenance"].get("run") == post.provenance["run"])
-    except (InputError, KeyError, AttributeError):
-        return False
-
-
-def _say_ended(place: RunFolder, post: Posterior, as_json: bool) -> None:
+def _warn_ended(place: RunFolder, post: Posterior, as_json: bool) -> None:
     from blockmix.cli.deliver import record
 
     sweeps = post.provenance["sweeps"]

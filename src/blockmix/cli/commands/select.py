@@ -46,6 +46,7 @@ def select_k(
       blockmix select-k edges.txt -g 5,10,20,40 --plot k.png
     """
     from blockmix.cli.commands.fit import read_network
+    from blockmix.inference.request import FitRequest
     from blockmix.inference.select import select_communities
 
     if plot is not None:
@@ -53,9 +54,10 @@ def select_k(
 
         optional("matplotlib", "--plot", 'pip install "blockmix[plot]"')
     numbers = None if grid is None else _numbers(grid)
+    FitRequest(sampler=sampler or "", seed=seed, time_limit=time_limit, threads=threads)
     graph = read_network(edges, None, threads, quiet)
 
-    def say(done: int, total: int) -> None:
+    def show_progress(done: int, total: int) -> None:
         if not quiet:
             warn(f"fit {done + 1} of {total}")
 
@@ -65,7 +67,7 @@ def select_k(
         "threads": threads,
         "progress": False,
     }
-    chosen = select_communities(graph, numbers, splits=splits, seed=seed, on_fit=say, **options)
+    chosen = select_communities(graph, numbers, splits=splits, seed=seed, on_fit=show_progress, **options)
     if plot is not None:
         from blockmix.report.pictures.plots import plot_selection
 

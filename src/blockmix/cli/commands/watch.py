@@ -1,4 +1,4 @@
-"""`blockmix watch`: where a run stands, from another terminal."""
+"""`blockmix watch`: the progress of a run, from another terminal."""
 
 from __future__ import annotations
 
@@ -10,11 +10,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from blockmix.cli.guard import FAILED, print_json
+from blockmix.errors import InputError
 
 if TYPE_CHECKING:
     from rich.panel import Panel
 
-# A run that is alive and has been silent for so many seconds is in a long sweep, or stuck.
+# Seconds between readings of the status.
+EVERY = 1.0
+# A run that has not written its status for so many seconds is in a long sweep, or stuck.
 SILENT_AFTER = 60.0
 _COLOURS = {"running": "green", "done": "green", "interrupted": "yellow", "terminated": "yellow"}
 
@@ -28,10 +31,13 @@ def watch(
         bool, typer.Option("--json", help="Print one JSON object and leave, for scripts.")
     ] = False,
     every: Annotated[
-        float, typer.Option(metavar="SEC", min=0.1, help="Seconds between looks at the run.")
-    ] = 1.0,
+        float | None,
+        typer.Option(
+            metavar="SEC", min=0.1, help="Seconds between readings of the status.", show_default="1.0"
+        ),
+    ] = None,
 ) -> None:
-    """Show where a run stands, live, from another terminal.
+    """Show the progress of a run, live, from another terminal.
 
     Reads status.json in the folder, which fit -o renews about once a second,
     and ends with the run. Ctrl-C leaves the view; the run is not touched.
@@ -42,18 +48,20 @@ def watch(
       blockmix watch run --json | jq .state
 
     The state is running, done, interrupted (Ctrl-C), terminated (SIGTERM),
-    failed, or dead: the process is gone without a word, as after SIGKILL.
+    failed, or dead: the process ended without writing why, as after SIGKILL.
     Exit status: 1 if the run failed or is dead, else 0.
     """
     from blockmix.inference.run_folder.status import read_status
 
+    if every is not None and (once or as_json):
+        raise InputError(f"--every {every:g} has no effect with --once or --json: leave one of them out")
     record = read_status(folder)
     if as_json:
         print_json(record)
     elif once:
         _console().print(panel(folder, record))
     else:
-        record = _follow(folder, record, every)
+        record = _follow(folder, record, EVERY if every is None else every)
     if record["state"] in ("failed", "dead"):
         raise typer.Exit(FAILED)
 
@@ -65,7 +73,7 @@ def _console() -> Any:
 
 
 def _follow(folder: Path, record: dict[str, Any], every: float) -> dict[str, Any]:
-    """Show the run until it ends; returns the last state seen."""
+    """Show the run until it ends; return the last status read."""
     from rich.live import Live
 
     from blockmix.inference.run_folder.status import RUNNING, read_status
@@ -77,13 +85,13 @@ def _follow(folder: Path, record: dict[str, Any], every: float) -> dict[str, Any
                 record = read_status(folder)
                 live.update(panel(folder, record), refresh=True)
         except KeyboardInterrupt:
-            # The reader has seen enough.
+            # Ctrl-C ends the view, not the run.
             pass
     return record
 
 
 def panel(folder: Path, record: dict[str, Any]) -> Panel:
-    """The status as a box of lines."""
+    """Return the status as a box of lines."""
     from rich.panel import Panel
     from rich.text import Text
 
@@ -98,7 +106,7 @@ def panel(folder: Path, record: dict[str, Any]) -> Panel:
 
 
 def lines(folder: Path, record: dict[str, Any]) -> list[str]:
-    """The status in words."""
+    """Return the status in words."""
     found = [
         f"{record['nodes']:,} nodes, {record['links']:,} links, {record['communities']:,} communities; "
         f"{record['sampler']}, chains: {record['chains']}, seed {record['seed']}"
@@ -142,12 +150,12 @@ def _state(folder: Path, record: dict[str, Any]) -> list[str]:
     )
     age = record.get("age") or 0.0
     if record["state"] == "running":
-        silent = f"; nothing heard for {age:,.0f} s: a long sweep, or stuck" if age > SILENT_AFTER else ""
+        silent = f"; no news for {age:,.0f} s: a long sweep, or stuck" if age > SILENT_AFTER else ""
         return [who + silent]
     if record["state"] == "done":
         return [f"done {age:,.0f} s ago"]
     if record["state"] == "dead":
-        return [f"{who} is gone without a word, last heard of {age:,.0f} s ago; {resume}"]
+        return [f"{who} ended without writing why, last seen {age:,.0f} s ago; {resume}"]
     why = f": {record['message']}" if record.get("message") and record["state"] == "failed" else ""
     return [f"{record['state']} {age:,.0f} s ago{why}; {resume}"]
 

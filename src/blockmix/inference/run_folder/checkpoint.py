@@ -11,83 +11,61 @@ from numpy.typing import NDArray
 from blockmix.errors import InputError
 from blockmix.graph.graph import Graph
 from blockmix.graph.split import HeldOut
-from blockmix.inference.loop import Chain, Position, chain_key
 from blockmix.inference.plan import Plan
+from blockmix.inference.position import Position
 from blockmix.inference.run_folder.snapshots import Snapshot
-from blockmix.samplers.contract import Sampler
-from blockmix.tables.summary import ChainSummary
+from blockmix.samplers.live import LiveChain
 
 Arrays = dict[str, NDArray[Any]]
 _POSITION = ("sweep", "warm_up", "warm_up_sweeps", "seconds", "updates", "over", "closed")
 _HELD_OUT = ("pairs", "links", "hidden_offsets", "hidden_neighbors")
 
 
-def run_arrays(chains: list[Chain], at: Position, plan: Plan) -> Arrays:
-    """Everything that the rest of the run depends on."""
+def run_arrays(chains: list[LiveChain], at: Position, plan: Plan) -> Arrays:
+    """Return everything that the rest of the run depends on."""
     found: Arrays = {"plan": plan.memory()}
     if at.rows:
         found |= {f"trace_{name}": column for name, column in at.trace().items()}
     for c, chain in enumerate(chains):
-        found |= {f"chain{c}_state_{name}": a for name, a in chain.sampler.arrays(chain.state).items()}
-        found[f"chain{c}_forecast"] = chain.forecast
-        # In warm-up the summaries are empty: they are made anew.
-        if chain.summary.samples:
-            found |= {f"chain{c}_summary_{name}": a for name, a in chain.summary.arrays().items()}
+        found |= {f"chain{c}_{name}": array for name, array in chain.arrays().items()}
     return found
 
 
 def position_facts(at: Position) -> dict[str, Any]:
-    """Where the run is, as plain values."""
+    """Return how far the run has come, as plain values."""
     return {name: getattr(at, name) for name in _POSITION}
 
 
 def restore_position(snapshot: Snapshot) -> Position:
-    """Where the run was, with its trace."""
+    """Return how far the run had come, with its trace."""
     facts = {name: snapshot.facts[name] for name in _POSITION}
     columns = {name: column.tolist() for name, column in _below("trace_", snapshot.arrays).items()}
     rows = [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
     return Position(**facts, rows=rows)
 
 
-def restore_chains(snapshot: Snapshot, samplers: list[Sampler], seed: int, pairs: int) -> list[Chain]:
-    """The chains as they were."""
-    return [
-        _restore_chain(_below(f"chain{c}_", snapshot.arrays), sampler, seed, c, pairs)
-        for c, sampler in enumerate(samplers)
-    ]
-
-
-def _restore_chain(arrays: Arrays, sampler: Sampler, seed: int, number: int, pairs: int) -> Chain:
-    state = sampler.restore(_below("state_", arrays))
-    kept = _below("summary_", arrays)
-    if kept:
-        summary = ChainSummary.restore(kept)
-    else:
-        shape = sampler.strengths(state).shape
-        summary = ChainSummary.empty(sampler.nodes, sampler.communities, sampler.slots, shape)
-    forecast = arrays["forecast"]
-    if len(forecast) != pairs:
-        raise InputError(f"the checkpoint predicts {len(forecast)} held-out pairs, and the run has {pairs}")
-    return Chain(sampler, state, chain_key(seed, number), summary, forecast)
+def chain_arrays(snapshot: Snapshot, chain: int) -> Arrays:
+    """Return the arrays of one chain, as `LiveChain.arrays` gave them."""
+    return _below(f"chain{chain}_", snapshot.arrays)
 
 
 def _below(prefix: str, arrays: Mapping[str, NDArray[Any]]) -> Arrays:
-    """The arrays whose names begin like this, by the rest of their names."""
+    """Return the arrays whose names begin like this, by the rest of their names."""
     return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
 
 
 def held_out_arrays(data: HeldOut) -> Arrays:
-    """The held-out pairs."""
+    """Return the held-out pairs."""
     return {name: getattr(data, name) for name in _HELD_OUT}
 
 
 def held_out_facts(data: HeldOut) -> dict[str, Any]:
-    """How they were drawn."""
+    """Return how the held-out pairs were drawn."""
     return {name: getattr(data, name) for name in ("kind", "fraction", "density", "seed")}
 
 
 def save_networks(folder: Path, graph: Graph, data: HeldOut) -> dict[str, str | None]:
-    """Save the network, and the one without the held-out links; returns their fingerprints."""
+    """Save the network, and the one without the held-out links; return their fingerprints."""
     graph.save(folder / "graph")
     if data.training is graph:
         return {"graph": graph.fingerprint, "training": None}
@@ -96,7 +74,7 @@ def save_networks(folder: Path, graph: Graph, data: HeldOut) -> dict[str, str | 
 
 
 def load_networks(folder: Path, start: Snapshot) -> tuple[Graph, HeldOut]:
-    """The network and the split of a run, compared with the fingerprints they had."""
+    """Load the network and the split of a run, and compare them with the fingerprints they had."""
     prints = start.facts["networks"]
     graph = _load_network(folder / "graph", prints["graph"])
     training = graph

@@ -1,7 +1,7 @@
 """A lock on the folder of a run: two runs never write to one folder.
 
 The lock is the operating system's, on the file `.lock`, and ends with the process that holds it, however that
-ends: a killed run leaves no lock behind, only the file. The file says who holds it, for the message to others.
+ends: a killed run leaves no lock behind, only the file. The file names the holder, for the error message of others.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Any
 from blockmix.errors import InputError
 
 LOCK = ".lock"
-# Somebody who only looks holds the lock for microseconds: it is worth a second try.
+# `is_locked` holds the lock for microseconds: it is worth a second try.
 _TRIES, _BETWEEN_TRIES = 5, 0.05
 _TAKEN = {errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES, errno.EDEADLK}
 # Windows locks bytes against reading, too: one far behind the text.
@@ -51,7 +51,7 @@ class FolderLock:
     def acquire(self) -> None:
         """Take the lock, or raise an error that names the process that has it.
 
-        An OSError says that there are no locks here at all.
+        Raises OSError where the file system has no locks.
         """
         for _ in range(_TRIES):
             descriptor = os.open(self.folder / LOCK, os.O_RDWR | os.O_CREAT, 0o666)
@@ -72,13 +72,14 @@ class FolderLock:
         raise InputError(f"{self.folder}: another run is writing here{_named(holder(self.folder))}")
 
     def _is_current(self, descriptor: int) -> bool:
-        """Whether the locked file is still the one in the folder: its last holder may have removed it."""
+        """Return whether the locked file is still the one in the folder: its last holder may have removed it."""
         try:
             return os.path.samestat(os.fstat(descriptor), os.stat(self.folder / LOCK))
         except FileNotFoundError:
             return False
 
     def _sign(self) -> None:
+        """Write into the file which process holds the lock."""
         assert self._descriptor is not None
         now = datetime.now(UTC).isoformat(timespec="seconds")
         text = json.dumps({"pid": os.getpid(), "host": socket.gethostname(), "since": now})
@@ -88,7 +89,7 @@ class FolderLock:
             os.write(self._descriptor, text.encode())
 
     def release(self) -> None:
-        """Give the lock back and remove its file."""
+        """Release the lock and remove its file."""
         if self._descriptor is None:
             return
         with suppress(OSError):
@@ -98,7 +99,7 @@ class FolderLock:
 
 
 def is_locked(folder: Path) -> bool:
-    """Whether a living process holds the lock of this folder."""
+    """Return whether a living process holds the lock of this folder."""
     try:
         descriptor = os.open(folder / LOCK, os.O_RDWR)
     except OSError:
@@ -113,7 +114,7 @@ def is_locked(folder: Path) -> bool:
 
 
 def holder(folder: Path) -> dict[str, Any]:
-    """What the holder of the lock wrote about itself: pid, host, since; empty where that cannot be read."""
+    """Return what the holder of the lock wrote: pid, host, since; empty where that cannot be read."""
     try:
         found = json.loads((folder / LOCK).read_text("utf-8"))
     except (OSError, ValueError):

@@ -1,11 +1,10 @@
-"""Where a run stands, in a file that others may read at any time: status.json.
+"""The state of a run, in a file that other programs may read at any time: status.json.
 
-The file is replaced as a whole, so that whoever reads it finds one state or the next, never half of one.
+The file is replaced as a whole, so that a reader finds one state or the next, never half of one.
 """
 
 from __future__ import annotations
 
-import json
 import math
 import os
 import socket
@@ -15,12 +14,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from blockmix._version import __version__
 from blockmix.errors import InputError
+from blockmix.files import Damaged, Foreign, manifest_head, manifest_text, read_manifest, reason, replace_text
 from blockmix.inference.interrupt import Terminated
 from blockmix.inference.progress import Report
 from blockmix.inference.run_folder.lock import is_locked
-from blockmix.inference.run_folder.snapshots import check_version
 
 STATUS = "status.json"
 FORMAT, VERSION = "blockmix status", 1
@@ -42,18 +40,17 @@ class StatusFile:
 
     def __init__(self, folder: Path, facts: dict[str, Any]) -> None:
         self._path = folder / STATUS
-        self._record: dict[str, Any] = {
-            "format": FORMAT, "version": VERSION, "written_by": f"blockmix {__version__}", "state": RUNNING,
-            "pid": os.getpid(), "host": socket.gethostname(), "started": time.time(), "phase": "starting",
-            **facts, **dict.fromkeys(_LATER),
+        self._record: dict[str, Any] = manifest_head(FORMAT, VERSION) | {
+            "state": RUNNING, "pid": os.getpid(), "host": socket.gethostname(), "started": time.time(),
+            "phase": "starting", **facts, **dict.fromkeys(_LATER),
         }  # fmt: skip
         self._written = -math.inf
         self._warned = False
         self._outcome = DONE
         self.write()
 
-    def report(self, report: Report) -> None:
-        """Take in where the run stands after an evaluation; written at most once a second."""
+    def update(self, report: Report) -> None:
+        """Note the progress after an evaluation; the file is written at most once a second."""
         scores = None if report.scores is None else asdict(report.scores)
         self._record |= {
             "phase": "warm-up" if report.warm_up else "sampling", "sweep": report.sweep,
@@ -64,11 +61,11 @@ class StatusFile:
             self.write()
 
     def checkpoint(self, sweep: int, seconds: float | None, size: int) -> None:
-        """Take in what the last checkpoint is: its sweep, how long writing it took, and how large it is."""
+        """Note the last checkpoint: its sweep, how long writing it took, and its size in bytes."""
         self._record |= {"checkpoint_sweep": sweep, "checkpoint_seconds": seconds, "checkpoint_bytes": size}
 
     def finished(self, interrupted: bool) -> None:
-        """Take in that the sweeps have ended; results may still be written."""
+        """Note that the sweeps have ended; results may still be written."""
         self._outcome = INTERRUPTED if interrupted else DONE
         self._record["phase"] = "finished"
         self.write()
@@ -84,25 +81,22 @@ class StatusFile:
         self.write()
 
     def write(self) -> None:
-        """Replace the file; a run does not fail because nobody can be told of it."""
+        """Replace the file; a run does not fail because its status cannot be written."""
         self._written = time.monotonic()
-        text = json.dumps(finite(self._record | {"updated": time.time()}), indent=1, allow_nan=False)
-        partial = self._path.with_name(STATUS + ".partial")
         try:
-            partial.write_text(text + "\n", "utf-8")
-            os.replace(partial, self._path)
+            replace_text(self._path, [manifest_text(finite(self._record | {"updated": time.time()}))])
         except OSError as error:
             if not self._warned:
                 self._warned = True
                 warnings.warn(
-                    f"{self._path}: cannot be written ({error.strerror or error}); the run goes on",
+                    f"{self._path}: cannot be written ({reason(error)}); the run goes on",
                     RuntimeWarning,
                     stacklevel=2,
                 )
 
 
 def finite(value: Any) -> Any:
-    """The value as JSON has it: what is not a number is null."""
+    """Return the value as JSON has it: what is not a number is null."""
     if isinstance(value, dict):
         return {str(key): finite(item) for key, item in value.items()}
     if hasattr(value, "item"):
@@ -111,22 +105,21 @@ def finite(value: Any) -> Any:
 
 
 def read_status(folder: Path) -> dict[str, Any]:
-    """What status.json says, with the state "dead" where the process that wrote it is gone.
+    """Return the record of status.json, with the state "dead" where the process that wrote it is gone.
 
     `age` is the number of seconds since it was written.
     """
     path = folder / STATUS
     try:
-        record = json.loads(path.read_text("utf-8"))
-    except (FileNotFoundError, NotADirectoryError):
+        record = read_manifest(path, FORMAT, VERSION)
+    except OSError:
         raise InputError(
             f"{folder}: no run is or was here: there is no {STATUS}; name the folder of blockmix fit -o"
         ) from None
-    except (OSError, ValueError, RecursionError) as error:
-        raise InputError(f"{path}: cannot be read ({error})") from None
-    if not isinstance(record, dict) or record.get("format") != FORMAT:
-        raise InputError(f"{path}: this is not the status of a blockmix run")
-    check_version(path, record, VERSION)
+    except Foreign:
+        raise InputError(f"{path}: this is not the status of a blockmix run") from None
+    except Damaged as damage:
+        raise InputError(str(damage)) from None
     if record.get("state") == RUNNING and not is_locked(folder):
         record["state"] = DEAD
     updated = record.get("updated")

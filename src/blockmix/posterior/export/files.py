@@ -1,15 +1,12 @@
 """Results as text files that any program reads: memberships.tsv, communities.txt, held_out.tsv.
 
-Text is made in bulk, many rows to one formatting call: a network of 300,000 nodes takes seconds. Every file
-is written beside its place and then moved there, so that a full disk leaves no half file under its name.
+Text is made in bulk, many rows to one formatting call: a network of 300,000 nodes takes seconds.
 """
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockmix.errors import InputError
+from blockmix.files import write_pieces
 from blockmix.graph.labels import Labels
 from blockmix.posterior.posterior import Posterior
 
@@ -122,20 +120,3 @@ def _table(header: str, row: str, columns: list[NDArray[Any]]) -> Iterator[str]:
         for i, part in enumerate(parts):
             values[i :: len(parts)] = part
         yield (row * len(parts[0])) % tuple(values)
-
-
-def write_pieces(path: Path, pieces: Iterable[str]) -> None:
-    """Write text in pieces; the file appears whole or not at all."""
-    # A device, a pipe or a link must be written through, not replaced by a file.
-    through = path.is_symlink() or (path.exists() and not path.is_file())
-    target = path if through else path.with_name(path.name + ".partial")
-    try:
-        with open(target, "w", encoding="utf-8", newline="") as out:
-            out.writelines(pieces)
-        if not through:
-            os.replace(target, path)
-    except OSError as error:
-        if not through:
-            with suppress(OSError):
-                target.unlink()
-        raise InputError(f"{path}: cannot be written ({error.strerror or error})") from error

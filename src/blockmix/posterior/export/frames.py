@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from blockmix.errors import InputError, optional
-from blockmix.posterior.export.files import write_pieces
+from blockmix.files import write_pieces
 from blockmix.posterior.views import Membership
 
 if TYPE_CHECKING:

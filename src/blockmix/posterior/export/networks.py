@@ -11,7 +11,7 @@ from xml.sax.saxutils import escape, quoteattr
 import numpy as np
 
 from blockmix.errors import optional
-from blockmix.posterior.export.files import write_pieces
+from blockmix.files import write_pieces
 
 if TYPE_CHECKING:
     from blockmix.posterior.posterior import Posterior

@@ -24,7 +24,7 @@ class LangevinOptions:
         batch_non_links: non-links in a mini-batch of pairs, n of (L1).
         preconditioned: True samples the posterior (L5). False is the update as the paper prints it (L6): it is there
             to reproduce the paper's figures, and its long-run memberships and strengths are not the posterior (E2).
-            Like the paper it does not learn the background: fix it, or it stands at a tenth of the density.
+            Like the paper it does not learn the background: fix it, or it stays at a tenth of the density.
         totals: "degree" gives the total of a node's phi the prior Gamma(K alpha + degree, 1), and that of a strength's
             theta one that fits its number of pairs: the same posterior in larger steps (S1). "prior" is the paper's
             Gamma(K alpha, 1). "auto" is "degree", but "prior" with `preconditioned=False`, which has no other.
@@ -77,7 +77,7 @@ class LangevinOptions:
         return self.preconditioned if self.totals == "auto" else self.totals == "degree"
 
     def steps(self, communities: int) -> tuple[float, float]:
-        """The first steps of memberships and strengths.
+        """Return the first steps of memberships and strengths.
 
         >>> LangevinOptions(step=0.01).steps(50)
         (0.01, 0.004)
@@ -89,7 +89,12 @@ class LangevinOptions:
         )
 
     def delay_of(self, iterations: int) -> float:
-        """Iterations before the step falls, where a sweep has so many."""
+        """Return the number of iterations before the step falls, where a sweep has so many."""
         if self.delay is not None:
             return float(self.delay)
         return 100.0 * iterations if self.expand else PAPER_DELAY
+
+    def unused(self) -> dict[str, str]:
+        """Return the settings that have no effect beside the others, each with the remedy."""
+        remedy = 'it belongs to schedule="annealed"; leave one of them out'
+        return dict.fromkeys(("delay", "decay"), remedy) if self.schedule == "constant" else {}

@@ -5,6 +5,8 @@ Defaults that a user can set are in `options`; limits that only keep numbers fin
 
 from __future__ import annotations
 
+# The dense form of the diffusion is the faster one up to so many communities: benchmarks/forms.py.
+MOST_DENSE = 8
 # A neighbour's community is in the local lists from this weight on. Any value is exact; this one was the fastest (lab
 # notes, "a node update in 1.6 instead of 2.8 microseconds").
 LEAST_LISTED = 0.03

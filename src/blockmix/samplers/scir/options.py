@@ -6,10 +6,9 @@ from dataclasses import dataclass
 
 from blockmix.errors import InputError
 from blockmix.samplers.checks import check_choice, check_count, check_positive
+from blockmix.samplers.scir.constants import MOST_DENSE
 
 MOST_SLOTS = 255
-# The dense form is the faster one up to here: benchmarks/forms.py.
-MOST_DENSE = 8
 
 
 @dataclass(frozen=True)
@@ -18,7 +17,7 @@ class ScirOptions:
 
     Arguments:
         slots: communities a node can be in at once, L.
-        moves: "indicators", "cir", or "auto": "cir" where `non_links` or `form="dense"` asks for it,
+        moves: "indicators", "cir", or "auto": "cir" where `non_links` or `form="dense"` needs it,
             otherwise "indicators".
         batches: batches a sweep; nodes of one batch read the same state.
         smallest: a phi below this is dropped and may be born again; in units of links.
@@ -70,7 +69,17 @@ class ScirOptions:
         return self.moves
 
     def is_dense(self, communities: int) -> bool:
-        """Whether rows hold all communities."""
+        """Return whether rows hold all communities."""
         if self.form == "auto":
             return self.local_move == "cir" and communities <= MOST_DENSE
         return self.form == "dense"
+
+    def unused(self) -> dict[str, str]:
+        """Return the settings that have no effect beside the others, each with the remedy."""
+        if self.local_move == "indicators":
+            return {"neighbors": 'it belongs to moves="cir"; add that, or leave it out'}
+        if self.form == "dense":
+            return dict.fromkeys(
+                ("slots", "smallest"), 'form="dense" keeps all of a row; leave one of them out'
+            )
+        return {}

@@ -17,7 +17,7 @@ class SgmcMOptions(LangevinOptions):
     """What can be set on `sgmc-m`: all that `sgmc` has, and how rows are split.
 
     With totals="degree" a node's step is set by its links and by how many values of it move (L10): here the followed
-    communities and the bulk. Reflected steps leave some mass in communities that nothing speaks for. Where that is more
+    communities and the bulk. Reflected steps leave some mass in communities that no link supports. Where that is more
     than the threshold leaves to the inactive ones, they become active, then candidates of the neighbours and active
     there, until rows are full. So `step`, left out, is that of `sgmc` times 1 - threshold, or times 6/K where that is
     more. A "random" start is sparse: two communities a node. There is no `preconditioned=False`.
@@ -49,7 +49,7 @@ class SgmcMOptions(LangevinOptions):
             raise InputError("sgmc-m has no printed form (preconditioned=False); use sampler sgmc for that")
 
     def steps(self, communities: int) -> tuple[float, float]:
-        """The first steps of memberships and strengths.
+        """Return the first steps of memberships and strengths.
 
         >>> SgmcMOptions(threshold=0.5).steps(50)
         (0.15, 0.004)

@@ -55,3 +55,8 @@ class SviOptions:
                 )
         for name, known in (("pairs", ("joint", "factors")), ("start", ("partition", "random"))):
             check_choice(name, getattr(self, name), known)
+
+    def unused(self) -> dict[str, str]:
+        """Return the settings that have no effect beside the others, each with the remedy."""
+        remedy = 'it belongs to pairs="factors"; add that, or leave it out'
+        return dict.fromkeys(("tolerance", "most_rounds"), remedy) if self.pairs == "joint" else {}

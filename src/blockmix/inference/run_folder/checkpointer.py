@@ -1,4 +1,4 @@
-"""Keeps one run safe: checkpoints while it goes on, and word of where it stands."""
+"""Writes the checkpoints of a run while it goes on, and its status."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ import time
 import warnings
 from pathlib import Path
 
-from blockmix.inference.loop import Chain, Position
+from blockmix.files import reason
 from blockmix.inference.plan import Plan
+from blockmix.inference.position import Position
 from blockmix.inference.progress import Report
 from blockmix.inference.run_folder.checkpoint import position_facts, run_arrays
 from blockmix.inference.run_folder.snapshots import Snapshot, Snapshots
 from blockmix.inference.run_folder.status import StatusFile
+from blockmix.samplers.live import LiveChain
 
 # Checkpoints take at most this share of the time: large ones are written less often than asked for.
 MOST_SHARE = 0.02
@@ -20,15 +22,15 @@ MOST_SHARE = 0.02
 log = logging.getLogger("blockmix")
 
 
-class KeptRun:
-    """The `Keeper` of a run in a folder: a checkpoint every so many seconds (0: none), and its status.
+class Checkpointer:
+    """Writes a checkpoint of a run every so many seconds (0: none), and keeps its status file up to date.
 
     `newest` is the checkpoint that the run was resumed from, `resumed` counts how often it was, and `earlier` are the
-    seconds it took in the processes before this one.
+    seconds it took in the processes before this one. `resumable` is False where no checkpoints are written.
     """
 
     def __init__(
-        self, folder: Path, run: str, every: float, status: StatusFile | None, newest: Snapshot | None = None
+        self, folder: Path, run: str, every: float, status: StatusFile, newest: Snapshot | None = None
     ) -> None:
         self.folder, self.run, self.every, self.status = folder, run, every, status
         self.resumable = every > 0
@@ -44,12 +46,11 @@ class KeptRun:
         """Seconds this run has taken so far, with compiling, in this process and before."""
         return self.earlier + time.perf_counter() - self._began
 
-    def offer(self, chains: list[Chain], at: Position, plan: Plan) -> None:
-        """Write a checkpoint if it is time for one."""
-        if time.monotonic() - self._last >= max(self.every, self._cost / MOST_SHARE):
-            self.save(chains, at, plan)
+    def due(self) -> bool:
+        """Return whether it is time for a checkpoint."""
+        return self.resumable and time.monotonic() - self._last >= max(self.every, self._cost / MOST_SHARE)
 
-    def save(self, chains: list[Chain], at: Position, plan: Plan) -> None:
+    def save(self, chains: list[LiveChain], at: Position, plan: Plan) -> None:
         """Write a checkpoint now. Where that fails the run goes on, and the earlier ones are kept."""
         if not self.resumable:
             return
@@ -61,7 +62,7 @@ class KeptRun:
             size = self._snapshots.write(run_arrays(chains, at, plan), facts)
         except OSError as error:
             warnings.warn(
-                f"{self.folder}: no checkpoint at sweep {at.sweep:,} ({error.strerror or error}); "
+                f"{self.folder}: no checkpoint at sweep {at.sweep:,} ({reason(error)}); "
                 "the run goes on, and earlier checkpoints are kept",
                 RuntimeWarning,
                 stacklevel=2,
@@ -71,15 +72,12 @@ class KeptRun:
         self._last = time.monotonic()
         self._cost = self._last - began
         log.info("checkpoint at sweep %d: %.1f MB in %.2f s", at.sweep, size / 1e6, self._cost)
-        if self.status is not None:
-            self.status.checkpoint(at.sweep, self._cost, size)
+        self.status.checkpoint(at.sweep, self._cost, size)
 
-    def report(self, report: Report) -> None:
-        """Tell others where the run stands."""
-        if self.status is not None:
-            self.status.report(report)
+    def update(self, report: Report) -> None:
+        """Write the progress to the status file."""
+        self.status.update(report)
 
     def finished(self, interrupted: bool) -> None:
-        """Note how the sweeps ended; others are told when the folder is closed."""
-        if self.status is not None:
-            self.status.finished(interrupted)
+        """Note how the sweeps ended; the status file shows it when the folder is closed."""
+        self.status.finished(interrupted)

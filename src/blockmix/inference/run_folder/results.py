@@ -1,4 +1,4 @@
-"""The folder that results go to: checked and locked before the work, written after it."""
+"""The results in the folder of a run: where they may go, whether they are there, writing them."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from blockmix.errors import InputError
-
-if TYPE_CHECKING:
-    from blockmix.inference.run_folder.folder import RunFolder
-    from blockmix.posterior.posterior import Posterior
-
-# Seconds between checkpoints; that of the library, which is not loaded for --help.
-DEFAULT_EVERY = 60.0
+from blockmix.files import reason
+from blockmix.inference.interrupt import Interruption
+from blockmix.inference.run_folder.folder import OWN_FILES, RunFolder, has_run
+from blockmix.inference.run_folder.lock import is_locked
+from blockmix.posterior.export.files import write_text_files
+from blockmix.posterior.posterior import Posterior
+from blockmix.posterior.storage import result_manifest
 
 
 @contextmanager
-def claimed(
-    output: Path | None, overwrite: bool, every: float = DEFAULT_EVERY, notes: dict[str, Any] | None = None
+def claim_folder(
+    output: Path | None, overwrite: bool, notes: dict[str, Any] | None = None
 ) -> Iterator[RunFolder | None]:
     """Make sure that results can be written here before anything is computed, and lock the folder.
 
@@ -29,17 +29,17 @@ def claimed(
     never. If the work fails, a folder that was made for it and holds nothing is removed again.
     """
     if output is None:
+        if overwrite:
+            raise InputError("--overwrite has no effect without -o: name a folder with -o, or leave it out")
         yield None
         return
-    from blockmix.inference.run_folder.folder import RunFolder
-
-    _check(output, overwrite)
-    with RunFolder(output, every, notes) as folder:
+    _check_writable(output, overwrite)
+    with RunFolder(output, notes) as folder:
         folder.clear()
         yield folder
 
 
-def _check(output: Path, overwrite: bool) -> None:
+def _check_writable(output: Path, overwrite: bool) -> None:
     """Refuse a place that results must not or cannot go to."""
     try:
         if output.exists():
@@ -48,26 +48,21 @@ def _check(output: Path, overwrite: bool) -> None:
                 pass
     except OSError as error:
         raise InputError(
-            f"{output}: results cannot be written here ({error.strerror or error}); "
-            "choose another folder with -o"
+            f"{output}: results cannot be written here ({reason(error)}); choose another folder with -o"
         ) from error
 
 
 def _refuse_taken(output: Path, overwrite: bool) -> None:
-    from blockmix.inference.run_folder.folder import OWN_FILES, has_run
-    from blockmix.inference.run_folder.lock import is_locked
-    from blockmix.posterior.storage import read_manifest
-
     if not output.is_dir():
         raise InputError(f"{output}: this is a file; name a folder for the results")
     if is_locked(output):
-        # The lock itself names the other process.
+        # `RunFolder` raises the error that names the other process.
         return
     unfinished = has_run(output)
     if not unfinished and all(path.name in OWN_FILES for path in output.iterdir()):
         return
     try:
-        read_manifest(output)
+        result_manifest(output)
         holds = "an earlier result; name another folder"
     except InputError:
         if not unfinished:
@@ -82,9 +77,6 @@ def _refuse_taken(output: Path, overwrite: bool) -> None:
 
 def write_results(post: Posterior, folder: Path, threshold: float) -> list[str]:
     """Write the posterior and the text files; return what could not be written. The first signal waits."""
-    from blockmix.inference.interrupt import Interruption
-    from blockmix.posterior.export.files import write_text_files
-
     failures = []
     with Interruption(terminate=True):
         try:
@@ -93,3 +85,11 @@ def write_results(post: Posterior, folder: Path, threshold: float) -> list[str]:
             failures.append(str(error))
         failures += [str(error) for error in write_text_files(post, folder, threshold=threshold)]
     return failures
+
+
+def holds_result_of(folder: Path, run: str) -> bool:
+    """Return whether the result of this very run is in the folder already."""
+    try:
+        return bool(result_manifest(folder)["provenance"].get("run") == run)
+    except (InputError, KeyError, AttributeError):
+        return False

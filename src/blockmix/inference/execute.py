@@ -1,0 +1,112 @@
+"""From a checked request and a network to a posterior: what a new run and a resumed one have in common."""
+
+from __future__ import annotations
+
+import logging
+import time
+from dataclasses import dataclass
+from typing import Any
+
+from blockmix.graph.graph import Graph
+from blockmix.graph.split import HeldOut
+from blockmix.inference.compile import compile_kernels
+from blockmix.inference.loop import Run, RunResult
+from blockmix.inference.plan import Plan
+from blockmix.inference.position import Position
+from blockmix.inference.progress import Callback, Progress
+from blockmix.inference.request import FitRequest
+from blockmix.inference.result import build_posterior
+from blockmix.inference.run_folder.checkpoint import chain_arrays, restore_position
+from blockmix.inference.run_folder.checkpointer import Checkpointer
+from blockmix.inference.run_folder.snapshots import Snapshot
+from blockmix.numerics.workers import Workers
+from blockmix.posterior.posterior import Posterior
+from blockmix.samplers.contract import Sampler
+from blockmix.samplers.live import HostChain, LiveChain
+
+# On networks of at most so many links each of several chains runs on a thread of its own.
+SIDE_BY_SIDE = 150_000
+
+log = logging.getLogger("blockmix")
+
+
+@dataclass(frozen=True)
+class RunContext:
+    """What surrounds a run: its display, the user's callback, its start on the clock, its checkpoints."""
+
+    display: Progress
+    callback: Callback | None
+    began: float
+    checkpointer: Checkpointer | None = None
+
+
+def execute(
+    request: FitRequest,
+    graph: Graph,
+    data: HeldOut,
+    plan: Plan,
+    context: RunContext,
+    newest: Snapshot | None = None,
+    given: Any = None,
+) -> Posterior:
+    """Run a request to its end, from its start, from memberships `given`, or from a checkpoint."""
+    with Workers(request.threads) as workers:
+        log.info("%r, %d held-out pairs; %s", graph, data.n_pairs, request.prior)
+        log.info("%s; %s; %d threads", request.options, plan.limits(), workers.threads)
+        samplers = make_samplers(request, data, workers)
+        context.display.waiting("compiling the kernels (once on a new machine)")
+        compile_kernels(samplers[0], request)
+        began = time.perf_counter()
+        if newest is None:
+            context.display.waiting("finding a start")
+        chains = _chains(samplers, request, data, newest, given)
+        side_by_side = workers if samplers[0] is not samplers[-1] else None
+        run = Run(chains, data, plan, context.display, context.callback, context.checkpointer, side_by_side)
+        result = _run_from(run, newest, began)
+    checkpointer = context.checkpointer
+    seconds = time.perf_counter() - context.began
+    facts: dict[str, Any] = {"run": None, "resumed": 0}
+    if checkpointer is not None:
+        checkpointer.finished(result.interrupted)
+        seconds += checkpointer.earlier
+        facts = {"run": checkpointer.run, "resumed": checkpointer.resumed}
+    post = build_posterior(graph, data, request, result, seconds, workers.threads)
+    post.provenance.update(facts)
+    return post
+
+
+def _run_from(run: Run, newest: Snapshot | None, began: float) -> RunResult:
+    """Make the sweeps of a new run, whose clock started at `began`, or the rest of one from its checkpoint."""
+    if newest is not None:
+        position = restore_position(newest)
+        return run.execute(position, time.perf_counter() - position.seconds)
+    position = Position()
+    if run.checkpointer is not None:
+        run.checkpointer.save(run.chains, position, run.plan)
+    return run.execute(position, began)
+
+
+def make_samplers(request: FitRequest, data: HeldOut, workers: Workers) -> list[Sampler]:
+    """Return a sampler for each chain.
+
+    On a small network each chain has its own: chains side by side do not wait for each other. On a large one all share
+    a single sampler, which gives all threads to one chain after the other.
+    """
+    chains = request.chains or 1
+    if chains > 1 and data.training.n_edges <= SIDE_BY_SIDE:
+        return [request.make_sampler(data, Workers(1)) for _ in range(chains)]
+    return [request.make_sampler(data, workers)] * chains
+
+
+def _chains(
+    samplers: list[Sampler], request: FitRequest, data: HeldOut, newest: Snapshot | None, given: Any
+) -> list[LiveChain]:
+    """Start the chains, or restore them from a checkpoint."""
+    found: list[LiveChain] = []
+    for number, sampler in enumerate(samplers):
+        key = request.chain_key(number)
+        if newest is None:
+            found.append(HostChain.start(sampler, key, data.pairs, given))
+        else:
+            found.append(HostChain.restore(sampler, key, data.pairs, chain_arrays(newest, number)))
+    return found

@@ -1,0 +1,214 @@
+"""`FitRequest`: everything that a fit is asked for, checked once.
+
+`fit`, `resume`, the command line and the scikit-learn estimator each make one; a request that exists is a valid one.
+The command line makes it before it reads a large file. What cannot be known without the network (communities left to
+"auto", the default number of chains) is filled in later by `for_network`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from blockmix.engines.choose import check_device, make_engine
+from blockmix.errors import InputError
+from blockmix.graph.graph import Graph
+from blockmix.graph.split import HeldOut, check_share
+from blockmix.inference.plan import Plan, whole_number
+from blockmix.model import Model
+from blockmix.numerics.philox import stream_key
+from blockmix.numerics.workers import Workers
+from blockmix.samplers import check_sampler, default_sampler, sampler_class, sampler_options
+from blockmix.samplers.contract import ChainKey, Sampler
+
+if TYPE_CHECKING:
+    from blockmix.inference.run_folder.folder import RunFolder
+
+# Networks of up to so many links get so many chains by default; larger ones get one.
+DEFAULT_CHAINS = ((10_000, 8), (50_000, 4), (150_000, 2))
+# Seconds between checkpoints.
+DEFAULT_EVERY = 60.0
+
+
+@dataclass(frozen=True)
+class FitRequest:
+    """What a fit is asked for; the fields are the arguments of `fit`, which explains them.
+
+    `sampler` is "" for the default of the model. `options` are the settings of the sampler by name; the
+    construction replaces them by its options object. `chosen` is True if blockmix chose the number of communities.
+    """
+
+    communities: int | Literal["auto"] = "auto"
+    model: str = "assortative"
+    sampler: str = ""
+    options: Any = field(default_factory=dict)
+    seed: int = 0
+    chains: int | None = None
+    sweeps: int | None = None
+    time_limit: float | None = None
+    warm_up: int | None = None
+    init: Any = None
+    held_out: float | HeldOut | None = None
+    held_out_kind: str | None = None
+    alpha: float | None = None
+    eta: tuple[float, float] = (1.0, 1.0)
+    background: float | None = None
+    threads: int | None = None
+    device: str = "cpu"
+    checkpoint: str | os.PathLike[str] | RunFolder | None = None
+    checkpoint_every: float | None = None
+    force: bool = False
+    chosen: bool = False
+
+    def __post_init__(self) -> None:
+        def keep(name: str, value: Any) -> None:
+            object.__setattr__(self, name, value)
+
+        if not self.auto:
+            keep("communities", whole_number("communities", self.communities, 1))
+        keep("eta", _floats(self.eta))
+        kind = self.prior.kind
+        keep("sampler", check_sampler(self.sampler or default_sampler(kind), kind))
+        keep("options", self._checked_options())
+        keep("seed", _seed(self.seed))
+        for name in ("chains", "threads"):
+            if getattr(self, name) is not None:
+                keep(name, whole_number(name, getattr(self, name), 1))
+        check_device(self.device, self.sampler)
+        self.plan()
+        self._check_hold_out()
+        self._check_checkpoint()
+
+    @property
+    def auto(self) -> bool:
+        """Whether the number of communities is still to be chosen."""
+        return isinstance(self.communities, str) and self.communities == "auto"
+
+    @property
+    def prior(self) -> Model:
+        """The model; with one community while their number is still to be chosen."""
+        k = 1 if self.auto else self.communities
+        return Model(k, self.alpha, self.eta, self.background, self.model)  # type: ignore[arg-type]
+
+    @property
+    def every(self) -> float:
+        """Seconds between checkpoints; 0 for none."""
+        return DEFAULT_EVERY if self.checkpoint_every is None else float(self.checkpoint_every)
+
+    def plan(self, watched: bool = True) -> Plan:
+        """Return a new plan with the limits of this request; `watched` is True if there will be scores."""
+        return Plan(self.sweeps, self.time_limit, self.warm_up, watched)
+
+    def chain_key(self, number: int) -> ChainKey:
+        """Return the key of a chain's random numbers: a function of the seed and its number."""
+        low, high = stream_key(np.uint64(self.seed), number)
+        return int(low), int(high)
+
+    def make_sampler(self, data: HeldOut, workers: Workers) -> Sampler:
+        """Make the sampler of this request for some data, on the engine of its device where it has a choice."""
+        arguments = data, self.prior, self.options, workers
+        if self.sampler == "scir":
+            arguments += (make_engine(self.device, workers),)  # type: ignore[assignment]
+        made: Sampler = sampler_class(self.sampler, self.model)(*arguments)
+        return made
+
+    def for_network(self, graph: Graph, communities: int | None = None) -> FitRequest:
+        """Return the request with what depends on the network: the default chains, and the communities chosen."""
+        chains = self.chains
+        if chains is None:
+            chains = default_chains(graph.n_edges) if self.sampler == "scir" else 1
+        return replace(self, chains=chains, communities=communities or self.communities)
+
+    def manifest(self) -> dict[str, Any]:
+        """Return what decides the result, apart from network and plan, as plain values."""
+        return {
+            "model": asdict(self.prior), "sampler": self.sampler, "options": asdict(self.options),
+            "seed": self.seed, "chains": self.chains, "chosen": self.chosen, "device": self.device,
+        }  # fmt: skip
+
+    @classmethod
+    def from_manifest(cls, values: Mapping[str, Any], **others: Any) -> FitRequest:
+        """Return the request that `manifest` was made from, with other fields as given here."""
+        model = dict(values["model"])
+        options = sampler_options(values["sampler"], values["options"], model["kind"])
+        fixed = {name: values[name] for name in ("sampler", "seed", "chains", "chosen", "device")}
+        return cls(model=model.pop("kind"), options=options, **model, **fixed, **others)
+
+    def _checked_options(self) -> Any:
+        """Return the options object of the sampler; a setting without effect is an error."""
+        if not isinstance(self.options, Mapping):
+            return self.options
+        options = sampler_options(self.sampler, dict(self.options), self.model)
+        unused = options.unused() if hasattr(options, "unused") else {}
+        if self.init is not None:
+            unused["start"] = "the chains start from init; leave one of them out"
+            if self.sampler != "scir":
+                raise InputError(
+                    f"init is a start for the sampler 'scir', not for {self.sampler!r}; leave one of them out"
+                )
+        for name in self.options.keys() & unused.keys():
+            raise InputError(f"{name}={self.options[name]!r} has no effect: {unused[name]}")
+        return options
+
+    def _check_hold_out(self) -> None:
+        kind, share = self.held_out_kind, self.held_out
+        if isinstance(share, HeldOut):
+            if kind is not None:
+                raise InputError(
+                    f"held_out_kind={kind!r} has no effect: held_out is a split that was made already; "
+                    "give the kind to hold_out, or leave it out"
+                )
+            return
+        if share is not None and share != 0:
+            check_share(share, kind or "balanced")
+        elif kind is not None:
+            check_share(0.5, kind)
+            if share is not None:
+                raise InputError(
+                    f"held_out_kind={kind!r} (--held-out-kind) has no effect: nothing is held out; "
+                    "give held_out a share above 0, or leave the kind out"
+                )
+
+    def _check_checkpoint(self) -> None:
+        every = self.checkpoint_every
+        if every is None:
+            return
+        if isinstance(every, bool) or not isinstance(every, float | int) or not 0 <= every < float("inf"):
+            raise InputError(
+                f"checkpoint_every must be a number of seconds, or 0 for no checkpoints, not {every!r}"
+            )
+        if self.checkpoint is None:
+            raise InputError(
+                f"checkpoint_every={every:g} (--checkpoint-every) has no effect: there is no folder for checkpoints; "
+                "name one with checkpoint (-o), or leave it out"
+            )
+
+
+def default_chains(links: int) -> int:
+    """Return the number of chains on a network of so many links.
+
+    >>> default_chains(5_000), default_chains(20_000), default_chains(100_000), default_chains(10**6)
+    (8, 4, 2, 1)
+    """
+    return next((chains for most, chains in DEFAULT_CHAINS if links <= most), 1)
+
+
+def _seed(value: Any) -> int:
+    """Return a seed that the random numbers have bits for."""
+    seed = whole_number("seed", value, 0)
+    if seed >= 2**64:
+        raise InputError(f"seed must be below 2**64, not {seed}")
+    return seed
+
+
+def _floats(eta: Any) -> tuple[float, float]:
+    """Return the prior as floats: kernels are compiled anew for integers, which takes seconds."""
+    try:
+        link, non_link = (float(value) for value in eta)
+    except (TypeError, ValueError):
+        raise InputError(f"eta must be two positive numbers, not {eta!r}") from None
+    return link, non_link
