@@ -1,28 +1,37 @@
-"""The data as samplers take it, and the little network that they compile their kernels on."""
+"""The data in the form that samplers and kernels read, and the small network on which kernels are compiled."""
 
 from __future__ import annotations
 
+import numpy as np
+from numpy.typing import NDArray
+
 from blockmix.graph.graph import Graph
 from blockmix.graph.split import HeldOut, hold_out
+from blockmix.model import Model
 from blockmix.tables.layout import Network
 
 
 def network_of(data: HeldOut) -> Network:
-    """Training links and held-out pairs as the kernels see them."""
+    """Return the training links and the held-out pairs as kernels read them."""
     graph = data.training
     return Network(graph.offsets, graph.neighbors, data.hidden_offsets, data.hidden_neighbors)
 
 
+def node_concentrations(model: Model, graph: Graph) -> NDArray[np.float64]:
+    """Return the Dirichlet concentration alpha of every node; isolated nodes have one of their own."""
+    return model.concentrations(graph.degrees)
+
+
 def small_network() -> HeldOut:
-    """Six nodes, two of them without links, on which kernels are compiled before the clock starts."""
+    """Return six nodes, two of them isolated, on which kernels are compiled before time is measured."""
     return hold_out(Graph.from_edges([(0, 1), (1, 2), (2, 3), (3, 0)], nodes=range(6)), 0.3, seed=0)
 
 
 def non_link_weight(data: HeldOut) -> float:
-    """What a training non-link counts: the share of links left in training over the share of non-links left.
+    """Return the weight of a training non-link: the share of links left in training over that of non-links.
 
-    Held-out pairs that are balanced take a larger share of the links than of the non-links. Trained on the rest as it
-    is, every link would come out too unlikely for the network as a whole.
+    Balanced held-out pairs take a larger share of the links than of the non-links. Without this weight every link
+    would be estimated as too unlikely for the network as a whole.
     """
     if data.kind != "balanced":
         return 1.0
