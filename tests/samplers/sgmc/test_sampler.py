@@ -14,7 +14,7 @@ from blockmix.graph.split import hold_out, no_hold_out
 from blockmix.model import Model
 from blockmix.model.reference import Globals
 from blockmix.numerics.workers import Workers
-from blockmix.samplers.langevin.strengths import BACKGROUND_HELD_DOWN, BACKGROUND_SHARE
+from blockmix.samplers.langevin.options import BACKGROUND_SHARE, BACKGROUND_SWEEPS
 from blockmix.samplers.sgmc.reference import preconditioned_step
 from blockmix.samplers.sgmc.sampler import Sgmc, SgmcOptions
 
@@ -40,9 +40,9 @@ def sampled_means(tiny, case, copies, sweeps, burn_in, **options):
     with Workers(1) as workers:
         model = Model(2, alpha=case.alpha, background=case.delta)
         sampler = FixedStrengths(data, model, SgmcOptions(schedule="constant", **options), workers)
-        links = sampler.links_at(np.array([*case.beta, case.delta]), np.ones(3))
+        strengths = sampler.strengths_at(np.array([*case.beta, case.delta]), np.ones(3))
         start = np.tile(exact_means(tiny, case), copies)
-        state = sampler.start_at(np.stack([start, 1.0 - start], axis=1), links)
+        state = sampler.start_at(np.stack([start, 1.0 - start], axis=1), strengths)
         total = np.zeros(case.nodes * copies)
         for sweep in range(burn_in + sweeps):
             sampler.step(state, KEY, False)
@@ -57,7 +57,7 @@ def exact_means(tiny, case):
 
 
 def tolerance(means):
-    """What a mean over copies may differ by."""
+    """Return how much a mean over copies may differ."""
     return STANDARD_ERRORS * means.std(axis=0, ddof=1) / np.sqrt(len(means)) + STEP_BIAS
 
 
@@ -106,7 +106,7 @@ def test_a_triangle_matches_quadrature_sharply_enough_to_see_a_gradient_off_by_a
 
 
 def reference_chain(case, start, factor, eps, copies, sweeps, burn_in):
-    """Copies of a complete network moved by (L5), full gradients times `factor`: the mean of pi_1 in every copy."""
+    """Move copies of a complete network by (L5), full gradients times `factor`; returns the mean of pi_1 of each."""
     rng = np.random.default_rng(1)
     g = Globals(np.array(case.beta), case.delta, case.alpha)
     degree = case.nodes - 1
@@ -146,7 +146,7 @@ def test_a_strength_matches_its_posterior_sharply_enough_to_see_a_gradient_off_b
             state = sampler.init((chain, 1))
             for sweep in range(sweeps):
                 sampler.step(state, (chain, 1), sweep < burn_in)
-                values[chain, sweep] = state.links.value[0]
+                values[chain, sweep] = state.strengths.value[0]
     means = values[:, burn_in:].mean(axis=1)
     exact, mutated = beta(18, 8), beta(10 + 7.2, 1 + 6.3)
     assert abs(means.mean() - exact.mean()) < tolerance(means) < abs(mutated.mean() - exact.mean())
@@ -175,7 +175,7 @@ def test_the_seed_alone_decides_whatever_the_number_of_threads(network, options)
     other = chain(network, options, 8, key=(3, 5))[1]
     for state in (two, three):
         np.testing.assert_array_equal(one.dense.phi, state.dense.phi)
-        np.testing.assert_array_equal(one.links.theta, state.links.theta)
+        np.testing.assert_array_equal(one.strengths.theta, state.strengths.theta)
     assert not np.array_equal(one.dense.phi, other.dense.phi)
 
 
@@ -186,7 +186,7 @@ def test_a_state_restored_from_its_arrays_goes_on_to_the_same_bits(network):
     for other in (state, copy):
         sampler.step(other, KEY, False)
     np.testing.assert_array_equal(state.dense.phi, copy.dense.phi)
-    np.testing.assert_array_equal(state.links.value, copy.links.value)
+    np.testing.assert_array_equal(state.strengths.value, copy.strengths.value)
     assert state.iteration == copy.iteration
 
 
@@ -245,16 +245,16 @@ def test_a_fixed_background_stays_and_a_learned_one_is_held_down_at_first(networ
     assert chain(network, {"preconditioned": False, "start": "random"}, 5)[2].background == pytest.approx(
         limit
     )
-    assert chain(network, {}, BACKGROUND_HELD_DOWN + 50)[2].background != pytest.approx(limit, rel=1e-9)
+    assert chain(network, {}, BACKGROUND_SWEEPS + 50)[2].background != pytest.approx(limit, rel=1e-9)
 
 
 def test_only_a_run_of_the_strengths_moves_with_a_mini_batch(network):
     sampler, state, _ = chain(network, {"strength_share": 0.4}, 1)
-    before, per_sweep = state.links.value[:-1].copy(), sampler.batches.per_sweep
+    before, per_sweep = state.strengths.value[:-1].copy(), sampler.batches.per_sweep
     assert sampler.how.run == 2
     sampler.batches.__class__ = type("One", (type(sampler.batches),), {"per_sweep": 1})
     sampler.step(state, KEY, False)
-    assert (state.links.value[:-1] != before).sum() == 2
+    assert (state.strengths.value[:-1] != before).sum() == 2
     assert per_sweep > 1
 
 

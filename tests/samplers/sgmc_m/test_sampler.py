@@ -63,7 +63,7 @@ def test_at_threshold_one_it_is_sgmc(totals):
     sampler = make(data, 5, threshold=1.0, totals=totals)
     dense, state = full.init(KEY), sampler.init(KEY)
     # Both from the same strengths, whatever either does to begin with.
-    state.links = type(state.links)(*(array.copy() for array in dense.links))
+    state.strengths = type(state.strengths)(*(array.copy() for array in dense.strengths))
     for _ in range(3):
         full.step(dense, KEY, True)
         info = sampler.step(state, KEY, True)
@@ -88,9 +88,9 @@ def test_active_sets_and_candidates_keep_their_rules_over_many_sweeps():
     represented = np.zeros(40, dtype=np.int64)
     for row, active in zip(splits(sampler, state), state.table.active, strict=True):
         pi = row.memberships()
-        own = row.followed[:active]
-        assert 1 <= active <= len(row.followed)
-        assert len(set(row.followed)) == len(row.followed)
+        own = row.listed[:active]
+        assert 1 <= active <= len(row.listed)
+        assert len(set(row.listed)) == len(row.listed)
         assert (np.diff(pi[own]) <= 1e-9).all()
         assert pi[own].sum() >= 0.8 - 1e-4
         assert pi[own[:-1]].sum() < 0.8 + 1e-4
@@ -169,7 +169,7 @@ def test_predictions_are_those_of_the_rows_written_out():
 
 
 def hub_network():
-    """Some nodes of high degree, which with long mini-batches of non-links are worth a second thread."""
+    """Return a network with some nodes of high degree, whose mini-batches are worth a second thread."""
     rng = np.random.default_rng(0)
     hubs = [(h, b) for h in range(3) for b in range(3, 600)]
     rest = rng.integers(3, 600, (600, 2))
@@ -288,7 +288,7 @@ def moments_of_a_pair(tiny, beta, sweeps=4000, burn_in=300, copies=200):
     sampler = FixedStrengths(data, Model(2, alpha=0.7, background=0.05), options, Workers(1))
     value = np.append(beta, 0.05)
     homes = np.tile(np.arange(2, dtype=np.int32), (2 * copies, 1))
-    state = sampler.start_at(homes, sampler.links_at(value, np.ones(3)))
+    state = sampler.start_at(homes, sampler.strengths_at(value, np.ones(3)))
     mean = np.zeros(2 * copies)
     for sweep in range(burn_in + sweeps):
         sampler.step(state, KEY, False)
