@@ -15,7 +15,7 @@ from blockmix.graph.split import hold_out, no_hold_out
 from blockmix.model import Model
 from blockmix.numerics.workers import Workers
 from blockmix.samplers.svi import reference
-from blockmix.samplers.svi.kernels import add_pairs, new_batch, new_work, update_nodes
+from blockmix.samplers.svi.kernels import Batch, Frame, add_pairs, new_batch, new_work, update_nodes
 from blockmix.samplers.svi.sampler import BACKGROUND_SHARE, Svi, SviOptions, batch_chances
 from blockmix.tables.layout import Key
 
@@ -24,7 +24,7 @@ KEY = (5, 6)
 
 
 def fitted(data, communities, options=None, sweeps=40, *, threads=1, key=KEY, model=None):
-    """The sampler and its state after some sweeps, the first half of them warm-up."""
+    """Return the sampler and its state after some sweeps, the first half of them warm-up."""
     with Workers(threads) as workers:
         sampler = Svi(data, model or Model(communities), SviOptions(**(options or {})), workers)
         state = sampler.init(key)
@@ -34,7 +34,7 @@ def fitted(data, communities, options=None, sweeps=40, *, threads=1, key=KEY, mo
 
 
 def dense(data):
-    """A network as the reference has it: adjacency, and which pairs are observed."""
+    """Return a network in the form of the reference: adjacency, and which pairs are observed."""
     n = data.training.n_nodes
     adjacency, observed = np.zeros((n, n)), ~np.eye(n, dtype=bool)
     for a, b in data.training.edges():
@@ -52,13 +52,14 @@ def small():
 
 
 def node_sums(data, sampler, state, neighbors, non_neighbors):
-    """Of every node: pairs with each sample of partners it can have, averaged; target less alpha, and pairs inside."""
+    """Average over all samples of partners of every node; returns target less alpha, and pairs inside."""
     adjacency, observed = dense(data)
     n, k = sampler.nodes, sampler.communities
     logs = sampler.expected_logs(state.strengths)
     level, tilt = np.exp(logs - logs.max(axis=0)), logs[:-1] - logs[-1]
-    target, inside = np.zeros((n, k)), np.zeros((n, k + 1, 2))
-    work, effort = new_work(k, n), np.zeros(2, dtype=np.int64)
+    out = Batch(np.zeros((n, k)), np.zeros((n, k + 1, 2)), np.zeros((n, 2), dtype=np.int64))
+    work, key = new_work(k, n), Key(np.uint32(0), np.uint32(0), np.uint32(0))
+    frame = Frame(sampler.batches.network, state.factors, level, tilt, sampler.how, key)
     for a in range(n):
         for y, most in ((1, neighbors), (0, non_neighbors)):
             partners = np.flatnonzero(observed[a] & (adjacency[a] == y))
@@ -67,11 +68,8 @@ def node_sums(data, sampler, state, neighbors, non_neighbors):
             weight = (len(partners) / size if size else 0.0) * (1.0 if y else sampler.how.non_link_weight)
             for sample in samples:
                 work.partners[:size] = sample
-                add_pairs(
-                    a, size, y, weight / len(samples), state.factors.weights, level, tilt, sampler.how, work,
-                    target[a], inside[a], effort,
-                )  # fmt: skip
-    return target, inside
+                add_pairs(a, size, y, weight / len(samples), frame, work, a, out)
+    return out.gamma, out.inside
 
 
 @pytest.mark.parametrize("pairs", ["joint", "factors"])
@@ -122,16 +120,18 @@ def test_sampled_targets_average_to_the_full_one(small):
     draws = np.empty((4000, 6, 3))
     for i in range(len(draws)):
         key = Key(np.uint32(1), np.uint32(2), np.uint32(i))
-        update_nodes(0, 6, nodes, sampler.batches.network, state.factors, level, tilt, how, key, work, out)
+        frame = Frame(sampler.batches.network, state.factors, level, tilt, how, key)
+        update_nodes(0, 6, nodes, frame, work, out)
         draws[i] = out.gamma
     adjacency, observed = dense(small)
-    prior = reference.Prior(how.alpha)
+    prior = reference.Prior(sampler.model.concentration)
     tables = reference.all_indicators(
         state.factors.gamma, state.strengths, adjacency, observed, prior, reference.joint_indicators
     )
     full = reference.membership_targets(6, tables, adjacency, prior, how.non_link_weight)
     # one node has no links, and a concentration of its own
-    full += sampler.model.concentrations(small.training.degrees)[:, None] - how.alpha
+    full += how.alpha[:, None] - prior.alpha
+    assert (how.alpha != prior.alpha).any()
     error = draws.std(axis=0) / np.sqrt(len(draws)) + EXACT
     assert (np.abs(draws.mean(axis=0) - full) < 5 * error).all()
     assert (np.abs(draws.mean(axis=0) - 1.1 * full) > 5 * error).any()

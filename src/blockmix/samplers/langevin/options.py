@@ -18,8 +18,8 @@ FIRST_STEP = 0.3
 FIRST_STRENGTH_STEP = 0.2
 # Sweeps before steps fall: 50 is best for netscience, 500 and more for us-air-712.
 DELAY_SWEEPS = 100.0
-# In the first so many sweeps of warm-up the background is at most this share of the density, as in `scir`: without the
-# limit a background learned from a random start took every link (AUC .48 on netscience, printed form).
+# In the first so many sweeps of warm-up the background is at most this share of the density, as in `scir`: otherwise
+# it can explain all links, and the chain stays there (lab notes, "the start": AUC 0.49 to 0.54).
 BACKGROUND_SWEEPS, BACKGROUND_SHARE = 50, 0.1
 
 

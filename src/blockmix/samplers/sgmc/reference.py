@@ -34,7 +34,7 @@ def partners_of(a: int, y: int, adjacency: Matrix, observed: Mask) -> Nodes:
 
 
 def pair_scale(a: int, y: int, size: int, adjacency: Matrix, observed: Mask) -> float:
-    """(L1) Compute h = N |P|/n for a mini-batch of n of the pairs P that node a has of this kind; 0 where it has none."""
+    """(L1) Compute h = N |P|/n for a mini-batch of n of the pairs P of this kind that node a has; 0 if it has none."""
     return len(adjacency) * len(partners_of(a, y, adjacency, observed)) / size if size else 0.0
 
 
