@@ -23,7 +23,8 @@ from blockmix.numerics.workers import Workers
 from blockmix.samplers import sampler_class
 from blockmix.samplers.cgs import reference as equations
 from blockmix.samplers.cgs.sampler import Cgs, CgsOptions
-from blockmix.samplers.lmc.sampler import BEST_ACCEPTANCE, Lmc, LmcOptions
+from blockmix.samplers.lmc.options import BEST_ACCEPTANCE, LmcOptions
+from blockmix.samplers.lmc.sampler import Lmc
 from blockmix.tables.layout import Strengths
 
 PAIR, PATH = [(0, 1)], [(0, 1), (1, 2)]
