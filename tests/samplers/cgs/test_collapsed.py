@@ -25,7 +25,7 @@ from blockmix.samplers.cgs.kernels import (
     recount,
     two_uniforms,
 )
-from blockmix.samplers.cgs.reference import Beliefs
+from blockmix.samplers.cgs.reference import Prior
 from blockmix.samplers.exact import prior_of
 from blockmix.tables.layout import Key, empty_rows
 from blockmix.tables.observed import count_pairs, mark_row
@@ -58,8 +58,8 @@ def start(case, seed=0):
     return indicators, counts, new_pair_scratch(NODES, COMMUNITIES)
 
 
-def beliefs(background):
-    return Beliefs(
+def prior_at(background):
+    return Prior(
         NODES, COMMUNITIES, ALPHA[:, None], (PRIOR.eta_link, PRIOR.eta_non_link),
         None if np.isnan(background) else background,
     )  # fmt: skip
@@ -88,7 +88,7 @@ def reference_sweeps(case, indicators, p, sweeps):
 @pytest.mark.parametrize("background", [np.nan, 0.07], ids=["learned", "fixed"])
 @pytest.mark.parametrize("seed", range(2))
 def test_sweeps_draw_every_pair_as_the_full_table_of_weights_would(kernel_case, seed, background):
-    case, sweeps, p = kernel_case(seed), range(7, 12), beliefs(background)
+    case, sweeps, p = kernel_case(seed), range(7, 12), prior_at(background)
     indicators, counts, scratch = start(case, seed)
     expected = reference_sweeps(case, indicators, p, sweeps)
     wrong = reference_sweeps(case, indicators, replace(p, alpha=1.1 * p.alpha), sweeps)
@@ -106,7 +106,7 @@ def test_counts_stay_those_of_the_indicators(kernel_case):
     for sweep in range(50):
         collapsed_sweep(frame(case, np.nan, sweep), indicators, counts, scratch)
     pairs, links = observed_pairs(case)
-    meetings, met = cgs.count(pairs, links, indicators.astype(np.int64), beliefs(np.nan))
+    meetings, met = cgs.count(pairs, links, indicators.astype(np.int64), prior_at(np.nan))
     np.testing.assert_array_equal(counts.meetings, meetings)
     np.testing.assert_array_equal(counts.pairs, met)
 
@@ -163,7 +163,7 @@ def test_given_memberships_indicators_follow_the_shared_posterior(kernel_case):
 def test_memberships_and_strengths_are_drawn_from_their_conditionals(kernel_case):
     case = kernel_case(6)
     _, counts, scratch = start(case)
-    p, draws = beliefs(np.nan), 4000
+    p, draws = prior_at(np.nan), 4000
     rows, value = empty_rows(NODES, COMMUNITIES), np.zeros(COMMUNITIES + 1)
     drawn = np.empty((draws, NODES * COMMUNITIES)), np.empty((draws, COMMUNITIES + 1))
     for sweep in range(draws):

@@ -1,4 +1,4 @@
-"""The Langevin kernels move memberships and strengths as the reference equations say, on random states."""
+"""The Langevin kernels move memberships and strengths by the reference equations, on random states."""
 
 import numpy as np
 import pytest
@@ -79,7 +79,7 @@ def sampled_gradient(a, batches, key, most, one_kind):
 @pytest.mark.parametrize("general", [False, True])
 @pytest.mark.parametrize(("preconditioned", "expand"), [(True, True), (True, False), (False, False)])
 @pytest.mark.parametrize("most", [3, 100])
-def test_nodes_move_as_the_equations_say(batches, communities, general, preconditioned, expand, most):
+def test_nodes_move_by_the_equations(batches, communities, general, preconditioned, expand, most):
     dense, strengths = random_state(communities, communities, general)
     how, key, eps = dynamics(preconditioned, expand, most), iteration_key((1, 2), 9), 0.02
     nodes = np.array([3, 0, 7, NODES], dtype=np.int64)
@@ -120,7 +120,7 @@ def test_nodes_move_as_the_equations_say(batches, communities, general, precondi
 @pytest.mark.parametrize("y", [0, 1])
 @pytest.mark.parametrize("preconditioned", [True, False])
 @pytest.mark.parametrize("run", [2, 5])
-def test_strengths_and_background_move_as_the_equations_say(y, preconditioned, run):
+def test_strengths_and_background_move_by_the_equations(y, preconditioned, run):
     k, scale, eps, key = 5, 3.5, 0.03, iteration_key((5, 6), 2)
     dense, strengths = random_state(1, k, False)
     before = StrengthState(*(array.copy() for array in strengths))
@@ -157,7 +157,7 @@ def moved_theta(s, gradient, eps, preconditioned, key, strengths):
 
 @pytest.mark.parametrize("y", [0, 1])
 @pytest.mark.parametrize("run", [2, 4])
-def test_blocks_move_as_the_equations_say_and_stay_symmetric(y, run):
+def test_blocks_move_by_the_equations_and_stay_symmetric(y, run):
     k, scale, eps, key = 4, 2.5, 0.03, iteration_key((5, 6), 3)
     dense, strengths = random_state(2, k, True)
     before = StrengthState(*(array.copy() for array in strengths))
@@ -210,7 +210,7 @@ def test_predictions_are_the_pair_likelihood(general):
         assert out[i] == pytest.approx(0.5 + 2.0 * p, rel=1e-10)
 
 
-def test_a_row_that_underflows_goes_on(batches):
+def test_a_row_that_underflows_becomes_even(batches):
     dense, strengths = random_state(6, 3, False)
     dense.phi[2] = 0.0
     dense.total[2] = 1e-30

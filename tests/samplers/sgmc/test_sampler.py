@@ -28,7 +28,7 @@ STANDARD_ERRORS, STEP_BIAS = 4.0, 0.003
 
 
 class FixedStrengths(Sgmc):
-    """The sampler with the strengths held where they are."""
+    """The sampler with fixed strengths."""
 
     def _schedule(self, warm_up):
         return super()._schedule(warm_up)._replace(strength_step=0.0, adapt=0.0)
@@ -95,7 +95,7 @@ def test_three_nodes_with_a_non_link_match_quadrature(tiny):
 @pytest.mark.slow
 def test_a_triangle_matches_quadrature_sharply_enough_to_see_a_gradient_off_by_a_tenth(tiny):
     """All three nodes have one mean. The reference chain passes the same test, and fails it with its gradient
-    multiplied by 1.1, which moves the mean by 0.0123; the sampler is looked at as closely."""
+    multiplied by 1.1, which moves the mean by 0.0123; the sampler is tested as closely."""
     exact = exact_means(tiny, TRIANGLE)[0]
     means = sampled_means(tiny, TRIANGLE, 400, 2500, 200, step=0.06).mean(axis=1)
     assert tolerance(means) < 0.0095
@@ -190,7 +190,7 @@ def test_a_state_restored_from_its_arrays_goes_on_to_the_same_bits(network):
     assert state.iteration == copy.iteration
 
 
-def test_a_sweep_says_what_it_did(network):
+def test_a_sweep_reports_its_updates_and_its_step(network):
     sampler, state, info = chain(network, {}, 4)
     assert info.iterations == sampler.batches.per_sweep
     assert state.iteration == 4 * info.iterations
@@ -237,7 +237,7 @@ def test_communities_that_were_planted_are_found(start):
     assert score(forecast, data.links, data.density).auc > truth - 0.05
 
 
-def test_a_fixed_background_stays_and_a_learned_one_is_held_down_at_first(network):
+def test_a_fixed_background_stays_and_a_learned_one_is_limited_at_first(network):
     assert chain(network, {}, 5, background=0.003)[2].background == 0.003
     limit = BACKGROUND_SHARE * network.training.density
     held = chain(network, {"start": "random"}, 5, warm_up=5)[2].background

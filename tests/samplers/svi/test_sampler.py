@@ -185,8 +185,8 @@ def test_held_out_links_are_predicted_about_as_well_as_by_the_truth(network, spl
         assert probability[i] == pytest.approx(expected, rel=1e-5)
 
 
-def test_the_answer_to_held_out_pairs_changes_no_bit(split):
-    """Held-out pairs never enter: their answers turned round, the same factors come out."""
+def test_whether_held_out_pairs_are_links_changes_no_bit(split):
+    """Held-out pairs are never used: with links and non-links exchanged among them the factors are the same."""
     turned = replace(split, links=~split.links)
     one, other = (fitted(data, 5, sweeps=5)[1] for data in (split, turned))
     np.testing.assert_array_equal(one.factors.gamma, other.factors.gamma)
@@ -282,7 +282,7 @@ def test_a_fixed_background_stays_where_it_was_put(split):
     assert sampler.moments(state).strength_variance[-1] == 0.0
 
 
-def test_a_learned_background_stands_in_warm_up_and_then_finds_its_place(split):
+def test_a_learned_background_is_constant_in_warm_up_and_then_learned(split):
     """A tenth of the planted links come from the background: after 200 sweeps it is right within a factor of two."""
     sampler, state = fitted(split, 5, sweeps=0)
     for _ in range(100):
@@ -295,13 +295,13 @@ def test_a_learned_background_stands_in_warm_up_and_then_finds_its_place(split):
 
 
 class FixedStrengths(Svi):
-    """The strengths held where they are."""
+    """The approximation with fixed strengths."""
 
     def _update_strengths(self, state, nodes):
         return 0.0
 
 
-def test_what_mean_field_gets_wrong(tiny):
+def test_the_error_of_the_mean_field(tiny):
     """Two linked nodes, strengths known: the posterior has E[pi_11] = .574 and a standard deviation of .314, the
     factors have .688 and .251. They put the link in the stronger community, too surely. That is the family's fault and
     not the ascent's: full coordinate steps of the reference end at the same point."""

@@ -1,7 +1,7 @@
 """Collapsed Gibbs sampling in NumPy: equations (C1) to (C4).
 
 `pairs` lists the observed pairs, a row (a, b) each, `links` marks those that are links, and `indicators` has for every
-pair (z_ab, z_ba). `Beliefs` holds the prior; its background is a probability, or None where it is learned.
+pair (z_ab, z_ba). `Prior` holds the prior; its background is a probability, or None where it is learned.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Beliefs:
+class Prior:
     """Nodes, communities and the prior."""
 
     nodes: int
@@ -29,9 +29,7 @@ class Beliefs:
     background_prior: tuple[float, float] = (1.0, 1.0)
 
 
-def count(
-    pairs: Integers, links: NDArray[np.bool_], indicators: Integers, p: Beliefs
-) -> tuple[Matrix, Matrix]:
+def count(pairs: Integers, links: NDArray[np.bool_], indicators: Integers, p: Prior) -> tuple[Matrix, Matrix]:
     """Count n_ak, and for every community (last: for the pairs that did not meet) the non-links and links, m_k^(y)."""
     meetings = np.zeros((p.nodes, p.communities))
     met = np.zeros((p.communities + 1, 2))
@@ -42,7 +40,7 @@ def count(
     return meetings, met
 
 
-def log_collapsed(pairs: Integers, links: NDArray[np.bool_], indicators: Integers, p: Beliefs) -> float:
+def log_collapsed(pairs: Integers, links: NDArray[np.bool_], indicators: Integers, p: Prior) -> float:
     """(C1) Compute log p(y, z): memberships and strengths integrated out."""
     meetings, met = count(pairs, links, indicators, p)
     alpha = np.broadcast_to(p.alpha, meetings.shape)
@@ -56,7 +54,7 @@ def log_collapsed(pairs: Integers, links: NDArray[np.bool_], indicators: Integer
     return total + float(betaln(one + rest_1, zero + rest_0) - betaln(one, zero))
 
 
-def predictive(y: int, met: Matrix, p: Beliefs) -> Vector:
+def predictive(y: int, met: Matrix, p: Prior) -> Vector:
     """(C2) Compute L_k^(y) of every community and, last, of the pairs that do not meet."""
     link = np.append(np.full(p.communities, p.eta[0]), p.background_prior[0]) + met[:, 1]
     non_link = np.append(np.full(p.communities, p.eta[1]), p.background_prior[1]) + met[:, 0]
@@ -89,7 +87,7 @@ def membership_moments(meetings: Matrix, alpha: float | Matrix) -> tuple[Matrix,
     return mean, second
 
 
-def strength_moments(met: Matrix, p: Beliefs) -> tuple[Vector, Vector]:
+def strength_moments(met: Matrix, p: Prior) -> tuple[Vector, Vector]:
     """(C4) Compute E[beta_k] and E[beta_k^2] of Beta(eta + m_k), the background last."""
     link = np.append(np.full(p.communities, p.eta[0]), p.background_prior[0]) + met[:, 1]
     both = np.append(np.full(p.communities, sum(p.eta)), sum(p.background_prior)) + met.sum(axis=1)

@@ -106,9 +106,7 @@ class Lmc:
         word = Key(np.uint32(key[0]), np.uint32(key[1]), np.uint32(state.sweep))
         frame = Frame(self.network, state.shares, state.strengths.value, tuning, word)
         accepted = update_rows(state.phi, self.alpha, self.expansion, state.row_steps, frame, self.scratch)
-        accepted_strengths = update_all_strengths(
-            self.blocks, self.prior, state.strength_steps, frame, state.strengths, self.pair_sums
-        )
+        accepted_strengths = self._update_strengths(state, frame)
         self._show(state)
         state.sweep += 1
         measures = {
@@ -116,6 +114,11 @@ class Lmc:
             "accepted_strengths": accepted_strengths / self.blocks,
         }
         return Info(float(state.strengths.value[-1]), self.nodes, 1, measures)
+
+    def _update_strengths(self, state: LmcState, frame: Frame) -> int:
+        return update_all_strengths(
+            self.blocks, self.prior, state.strength_steps, frame, state.strengths, self.pair_sums
+        )
 
     def sweeps_done(self, state: LmcState) -> int:
         """Return the number of sweeps made so far."""

@@ -66,7 +66,7 @@ def new_work(communities: int, partners: int) -> Work:
 
 @inlined_kernel
 def dot(u: np.ndarray, phi: np.ndarray, b: int) -> float:
-    """Compute u . phi_b in four sums, which a processor adds side by side."""
+    """Compute u . phi_b in four sums, which a processor adds in parallel."""
     communities = len(u)
     s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
     even = communities - communities % 4

@@ -129,23 +129,23 @@ class SgmcM:
         if self.options.start == "random":
             parts = random_parts(self.graph, k, rng)
             others = (parts + 1 + rng.integers(0, max(k - 1, 1), self.nodes)) % k
-            homes = np.stack([parts, others], axis=1)[:, : min(2, k)]
+            main = np.stack([parts, others], axis=1)[:, : min(2, k)]
         else:
             parts = find_parts(self.graph, k, rng)
-            homes = parts[:, None]
+            main = parts[:, None]
         start = start_strengths(self.graph, parts, self.model)
         if self.model.background is None:
             start.value[-1] = min(start.value[-1], self.most_background)
-        return self.start_at(homes.astype(np.int32), self.strengths_at(start.value, start.total))
+        return self.start_at(main.astype(np.int32), self.strengths_at(start.value, start.total))
 
-    def start_at(self, homes: NDArray[np.int32], strengths: StrengthState) -> SgmcMState:
-        """Return a chain whose nodes are mostly in the communities `homes[a]`, and evenly in all others."""
-        k, per_node = self.communities, homes.shape[1]
+    def start_at(self, main: NDArray[np.int32], strengths: StrengthState) -> SgmcMState:
+        """Return a chain whose nodes are mostly in the communities `main[a]`, and evenly in all others."""
+        k, per_node = self.communities, main.shape[1]
         total = k * self.how.alpha + self.how.expand * self.graph.degrees
         spread = (1.0 - HOME_SHARE) / k
         phi = np.repeat(((HOME_SHARE / per_node + spread) * total).astype(np.float32), per_node)
         count = np.full(self.nodes, per_node, dtype=np.int32)
-        table = table_of(count, count.copy(), spread * total, total, homes.ravel(), phi)
+        table = table_of(count, count.copy(), spread * total, total, main.ravel(), phi)
         if self.options.threshold == 1.0:
             table = list_all(table, k)
         return self._state(table, strengths)

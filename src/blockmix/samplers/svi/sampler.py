@@ -46,7 +46,7 @@ from blockmix.tables.summary import Moments
 # inference", has the figures, and those behind the defaults of options.py ("Steps of size one for a long time").
 # Share of a node that begins in its part; the rest is spread over all communities, evenly but for noise of a tenth: a
 # community without any membership is never entered again ("The start must be soft", log loss 55.2 against 57.6 at 0.5).
-HOME_SHARE, NOISE_SHAPE = 0.3, 100.0
+PART_SHARE, NOISE_SHAPE = 0.3, 100.0
 # Links and non-links added to the prior of every strength at the start: at 1/2, which it leaves slowly. Not compared.
 START_PAIRS = 5.0
 # A learned background is kept at this share of the density in warm-up: soft memberships explain every link, and a free
@@ -141,8 +141,8 @@ class Svi:
             parts = nearest_seeds(self.graph, k, rng)
         else:
             parts = find_parts(self.graph, k, rng)
-        gamma = (1.0 - HOME_SHARE) / k * rng.gamma(NOISE_SHAPE, 1.0 / NOISE_SHAPE, (self.nodes, k))
-        gamma[np.arange(self.nodes), parts] += HOME_SHARE
+        gamma = (1.0 - PART_SHARE) / k * rng.gamma(NOISE_SHAPE, 1.0 / NOISE_SHAPE, (self.nodes, k))
+        gamma[np.arange(self.nodes), parts] += PART_SHARE
         gamma *= self.totals[:, None]
         strengths = self.prior + START_PAIRS
         strengths[-1, 0] += self.graph.n_pairs
