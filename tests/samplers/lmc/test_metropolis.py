@@ -134,6 +134,22 @@ def test_components_far_below_the_damping_are_fixed_and_are_moved_by_refreshing(
     assert np.isfinite(phi).all()
 
 
+def test_every_row_moves_with_its_own_alpha_expansion_and_step(kernel_case):
+    case, phi, pi, scratch = build(kernel_case, 3)
+    rng, expected, expected_pi = np.random.default_rng(3), phi.copy(), pi.copy()
+    alpha, expansion = rng.uniform(0.1, 2.0, len(phi)), rng.uniform(1.0, 9.0, len(phi))
+    steps = np.log(rng.uniform(0.05, 0.5, len(phi)))
+    accepted = 0
+    for a in range(len(phi)):
+        mark_row(a, case.network, scratch.row)
+        node = Node(a, alpha[a], expansion[a], math.exp(steps[a]))
+        accepted += move_row(expected[a], node, frame_of(case, expected_pi), scratch)[1]
+        expected_pi[a] = expected[a] / expected[a].sum()
+    assert update_rows(phi, alpha, expansion, steps, frame_of(case, pi), scratch) == accepted > 0
+    np.testing.assert_allclose(phi, expected, rtol=1e-12)
+    np.testing.assert_allclose(pi, expected_pi, rtol=1e-12)
+
+
 def pairs_of(case):
     return np.argwhere(np.triu(case.observed, 1))
 
