@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockmix.model.links import link_probability, outcome_probability
-from blockmix.numerics.compile import inlined_kernel, lean_kernel
+from blockmix.numerics.compile import inlined_lean_kernel, lean_kernel
 from blockmix.numerics.purposes import DRAW_MEMBERSHIPS, DRAW_NON_PARTNERS
 from blockmix.samplers.langevin.dynamics import (
     LEAST_LIKELIHOOD,
@@ -64,7 +64,7 @@ def new_work(communities: int, partners: int) -> Work:
     return Work(slope, gain, result, noise, np.zeros(max(partners, 1), dtype=np.int64))
 
 
-@inlined_kernel
+@inlined_lean_kernel
 def dot(u: np.ndarray, phi: np.ndarray, b: int) -> float:
     """Compute u . phi_b in four sums, which a processor adds in parallel."""
     communities = len(u)
@@ -80,7 +80,7 @@ def dot(u: np.ndarray, phi: np.ndarray, b: int) -> float:
     return (s0 + s1) + (s2 + s3)
 
 
-@inlined_kernel
+@inlined_lean_kernel
 def add_partner(b: int, y: int, weight: float, base: float, dense: Dense, work: Work) -> float:
     """(L4) Add partner b to the sums G, with the sign of y; returns weight / Z_ab."""
     inverse = 1.0 / dense.total[b]

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockmix.model.links import excess
-from blockmix.numerics.compile import inlined_kernel, lean_kernel
+from blockmix.numerics.compile import inlined_kernel, inlined_lean_kernel, lean_kernel
 from blockmix.samplers.langevin.dynamics import Dynamics, StrengthState
 from blockmix.samplers.sgmc_m.table import SplitRows, list_unrepresented
 from blockmix.tables.layout import Key, Network
@@ -101,7 +101,7 @@ def fill_excess(value: np.ndarray, into: np.ndarray) -> float:
     return total
 
 
-@lean_kernel
+@inlined_lean_kernel
 def frame_at(t: int, frame: Frame, strengths: StrengthState) -> Frame:
     """Return the frame of iteration t: its key, d_k of the strengths and the pool of the rows as they are now."""
     each, represented = frame.strength.excess, frame.pool.represented
@@ -121,7 +121,7 @@ def add_to_lists(k: int, phi: float, near: bool, at: int, scratch: SplitScratch)
     scratch.near[at] = near
 
 
-@inlined_kernel
+@inlined_lean_kernel
 def load_row(a: int, table: SplitRows, scratch: SplitScratch) -> int:
     """Copy the listed communities of node a to the local lists; returns how many there are."""
     start, count = table.start[a], table.count[a]
@@ -130,14 +130,14 @@ def load_row(a: int, table: SplitRows, scratch: SplitScratch) -> int:
     return int(count)
 
 
-@inlined_kernel
+@inlined_lean_kernel
 def clear_places(count: int, scratch: SplitScratch) -> None:
     """Empty the local lists."""
     for at in range(count):
         scratch.place[scratch.community[at]] = IN_BULK
 
 
-@inlined_kernel
+@inlined_lean_kernel
 def normalise(
     count: int, p: float, inverse: float, strength: Strength, scratch: SplitScratch
 ) -> tuple[float, float]:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from blockmix.model.links import outcome_probability
-from blockmix.numerics.compile import inlined_kernel, lean_kernel
+from blockmix.numerics.compile import inlined_lean_kernel, lean_kernel
 from blockmix.numerics.purposes import DRAW_BULK, DRAW_BULK_SAMPLE, DRAW_MEMBERSHIPS, DRAW_NON_PARTNERS
 from blockmix.samplers.langevin.dynamics import LEAST_LIKELIHOOD, local_step, moved, two_normals
 from blockmix.samplers.sgmc_m.frame import (
@@ -81,7 +81,7 @@ class Step(NamedTuple):
     expansion: float
 
 
-@inlined_kernel
+@inlined_lean_kernel
 def add_candidates(count: int, links: int, bulk: float, table: SplitRows, scratch: SplitScratch) -> int:
     """(A2) List what is active in the sampled neighbours, each at the bulk's value; returns the new count."""
     for i in range(links):
@@ -97,7 +97,7 @@ def add_candidates(count: int, links: int, bulk: float, table: SplitRows, scratc
     return count
 
 
-@inlined_kernel
+@inlined_lean_kernel
 def pull_of(
     b: int, y: int, c: float, p: float, sums: BulkSums, table: SplitRows, strength: Strength, scratch: SplitScratch
 ) -> tuple[float, float, float]:  # fmt: skip
@@ -131,7 +131,7 @@ def pull_of(
     return c * (background / z - 1.0), q * p_b, q * sums.scale * (outside + p_b * sums.excess)
 
 
-@inlined_kernel
+@inlined_lean_kernel
 def pull_of_sample(node: Node, partners: Partners, frame: Frame, scratch: SplitScratch) -> Pull:
     """(A5), (A6) Sum over the sampled neighbours and non-neighbours of a node."""
     table, strength = frame.table, frame.strength
@@ -157,7 +157,7 @@ def pull_of_sample(node: Node, partners: Partners, frame: Frame, scratch: SplitS
     return Pull(every, even, bulk)
 
 
-@inlined_kernel
+@inlined_lean_kernel
 def sample_bulk(a: int, sampled: int, key: Key, strength: Strength, scratch: SplitScratch) -> float:
     """(A7) Draw a mini-batch of the bulk, marked in `place`; returns the sum of its d_k."""
     total, draw = 0.0, np.uint32(0)
@@ -169,7 +169,7 @@ def sample_bulk(a: int, sampled: int, key: Key, strength: Strength, scratch: Spl
     return total
 
 
-@inlined_kernel
+@inlined_lean_kernel
 def move_listed(
     node: Node, step: Step, pull: Pull, key: Key, strength: Strength, scratch: SplitScratch
 ) -> None:
@@ -188,7 +188,7 @@ def move_listed(
         scratch.phi[at] = np.float64(np.float32(new))
 
 
-@inlined_kernel
+@inlined_lean_kernel
 def moved_bulk(node: Node, size: int, step: Step, pull: Pull, key: Key) -> float:
     """(A6) Make a step for the total of the bulk: `size` Gamma(alpha) components that move as one Gamma(size alpha)."""
     if size == 0:

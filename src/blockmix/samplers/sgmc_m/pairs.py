@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from blockmix.model.links import link_probability, outcome_probability
-from blockmix.numerics.compile import inlined_kernel, lean_kernel
+from blockmix.numerics.compile import inlined_lean_kernel, lean_kernel
 from blockmix.samplers.langevin.dynamics import LEAST_LIKELIHOOD, StrengthState, first_of_run, move_strength
 from blockmix.samplers.minibatch import PairBatch
 from blockmix.samplers.sgmc_m.frame import Frame, SplitScratch, Strength, clear_places, load_row, normalise
 from blockmix.samplers.sgmc_m.table import SplitRows
 
 
-@inlined_kernel
+@inlined_lean_kernel
 def shared_sums(
     b: int, p: float, mean: float, table: SplitRows, strength: Strength, scratch: SplitScratch
 ) -> tuple[float, float]:

@@ -29,7 +29,6 @@ from blockmix.samplers.sgmc_m.frame import (
     SplitSettings,
     Strength,
     fill_excess,
-    frame_at,
     new_split_scratch,
 )
 from blockmix.samplers.sgmc_m.iterations import FULL_BUFFER, FULL_TABLE, LARGE_BATCH, Room, iterate
@@ -43,6 +42,7 @@ from blockmix.samplers.sgmc_m.table import (
     larger_buffer,
     largest_entries,
     list_all,
+    list_unrepresented,
     memory_ratio,
     new_buffer,
     new_fresh,
@@ -187,11 +187,11 @@ class SgmcM:
 
     def _frame(self, state: SgmcMState, key: ChainKey) -> Frame:
         """Return what the updates of the next iteration read."""
-        frame = Frame(
-            self.batches.network, state.table, self.how, self.settings, Strength(self.excess, 0.0, 0.0),
-            Pool(self.unused, 0, state.represented), iteration_key(key, state.iteration),
+        pool = Pool(self.unused, list_unrepresented(state.represented, self.unused), state.represented)
+        return Frame(
+            self.batches.network, state.table, self.how, self.settings, self._strength(state.strengths), pool,
+            iteration_key(key, state.iteration),
         )  # fmt: skip
-        return frame_at(state.iteration, frame, state.strengths)
 
     def _iterate_shared(self, state: SgmcMState, key: ChainKey, schedule: Schedule) -> int:
         """Make one iteration with its nodes divided among the workers; returns how many nodes it updated."""

@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from blockmix.numerics.compile import inlined_kernel, lean_kernel
+from blockmix.numerics.compile import inlined_kernel, inlined_lean_kernel, lean_kernel
 from blockmix.numerics.philox import Word, philox4x32, stream_word
 from blockmix.numerics.purposes import DRAW_PROMOTED, DRAW_SHARE, DRAW_SHARE_LEFT
 from blockmix.numerics.variates import gamma, uniform53
@@ -22,7 +22,7 @@ from blockmix.tables.layout import Key
 _ONE = np.uint32(1)
 
 
-@inlined_kernel
+@inlined_lean_kernel
 def choose_bulk(a: int, draw: np.uint32, purpose: Word, key: Key, place: np.ndarray) -> tuple[int, np.uint32]:
     """Draw a community of the bulk, uniform over all until one is in the bulk; returns it and the next draw block."""
     word, communities = stream_word(purpose, 0), len(place)
@@ -34,7 +34,7 @@ def choose_bulk(a: int, draw: np.uint32, purpose: Word, key: Key, place: np.ndar
             return k, draw
 
 
-@inlined_kernel
+@inlined_lean_kernel
 def choose_from_pool(
     a: int, draw: np.uint32, key: Key, pool: Pool, place: np.ndarray
 ) -> tuple[int, np.uint32]:
@@ -48,7 +48,7 @@ def choose_from_pool(
             return k, draw
 
 
-@inlined_kernel
+@inlined_lean_kernel
 def sums_above(count: int, least: float, scratch: SplitScratch) -> tuple[float, float]:
     """Sum phi over the listed communities, and over those at least as large as `least`."""
     every, above = 0.0, 0.0
@@ -79,7 +79,7 @@ def promoted_part(
     return total * own / (own + rest)
 
 
-@inlined_kernel
+@inlined_lean_kernel
 def promote(
     a: int, count: int, total: float, missing: float, frame: Frame, scratch: SplitScratch
 ) -> tuple[int, float]:
@@ -113,7 +113,7 @@ def promote(
     return count, total
 
 
-@inlined_kernel
+@inlined_lean_kernel
 def active_count(count: int, target: float, scratch: SplitScratch) -> int:
     """(A1) Count the communities, in `order`, with a sum below `target` before them; at least one (E6)."""
     before, active = 0.0, 0
@@ -155,7 +155,7 @@ def split_row(
     buffer.used[0] += kept
 
 
-@inlined_kernel
+@inlined_lean_kernel
 def write_listed(count: int, active: int, scratch: SplitScratch, buffer: Buffer) -> tuple[int, float]:
     """Write the active communities, then the candidates; returns how many and the phi of those demoted (A9)."""
     kept, demoted, to = 0, 0.0, buffer.used[0]
