@@ -65,7 +65,7 @@ def kernel_case(sparse_rows, random_memberships):
             network=Network(*_lists(linked & observed), *_lists(hidden)),
             strengths=Strengths(value, np.full(communities + 1, 5.0), np.full(communities + 1, 3.0)),
             members=np.stack([pi.sum(axis=0), (pi**2).sum(axis=0)], axis=1),
-            prior=Prior(alpha, alpha, 1.0, 1.0, 1.0, 1.0),
+            prior=Prior(1.0, 1.0, 1.0, 1.0),
             key=Key(np.uint32(11), np.uint32(12), np.uint32(0)),
             g=Globals(beta, delta, alpha),
         )

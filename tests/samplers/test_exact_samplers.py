@@ -23,7 +23,8 @@ from blockmix.numerics.workers import Workers
 from blockmix.samplers import sampler_class
 from blockmix.samplers.cgs import reference as equations
 from blockmix.samplers.cgs.sampler import Cgs, CgsOptions
-from blockmix.samplers.lmc.sampler import BEST_ACCEPTANCE, Lmc, LmcOptions
+from blockmix.samplers.lmc.options import BEST_ACCEPTANCE, LmcOptions
+from blockmix.samplers.lmc.sampler import Lmc
 from blockmix.tables.layout import Strengths
 
 PAIR, PATH = [(0, 1)], [(0, 1), (1, 2)]
@@ -50,9 +51,9 @@ def dense(sampler, state):
 
 
 class FixedStrengths(Lmc):
-    """The sampler with the strengths held where they are."""
+    """The sampler with fixed strengths."""
 
-    def _update_strengths(self, state, tuning, key):
+    def _update_strengths(self, state, frame):
         return 0
 
 
@@ -146,7 +147,7 @@ def batch_means(name, edges, nodes, alpha, pairs, eta=ETA):
 @pytest.mark.parametrize(("edges", "nodes"), [(PAIR, 2), (PATH, 3)])
 @pytest.mark.parametrize("name", ["cgs", "lmc"])
 def test_memberships_and_strengths_have_their_exact_moments(name, edges, nodes, alpha):
-    pairs, exact = exact_moments(edges, equations.Beliefs(nodes, 2, alpha, ETA))
+    pairs, exact = exact_moments(edges, equations.Prior(nodes, 2, alpha, ETA))
     assert agrees(batch_means(name, edges, nodes, alpha, pairs), exact)
 
 
@@ -154,17 +155,17 @@ def test_memberships_and_strengths_have_their_exact_moments(name, edges, nodes, 
 @pytest.mark.parametrize("name", ["cgs", "lmc"])
 def test_by_default_a_node_without_links_has_a_concentration_of_its_own(name):
     alpha = np.array([[0.15], [0.15], [1.5]])
-    pairs, exact = exact_moments(PAIR, equations.Beliefs(3, 2, alpha, ETA))
+    pairs, exact = exact_moments(PAIR, equations.Prior(3, 2, alpha, ETA))
     found = batch_means(name, PAIR, 3, None, pairs)
     assert agrees(found, exact)
-    assert not agrees(found, exact_moments(PAIR, equations.Beliefs(3, 2, 0.15, ETA))[1])
+    assert not agrees(found, exact_moments(PAIR, equations.Prior(3, 2, 0.15, ETA))[1])
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["cgs", "lmc"])
 def test_a_prior_count_off_by_a_tenth_is_noticed(name):
     """The conditional of the strengths with eta_1 = 2.2 in place of 2."""
-    pairs, exact = exact_moments(PATH, equations.Beliefs(3, 2, 0.7, ETA))
+    pairs, exact = exact_moments(PATH, equations.Prior(3, 2, 0.7, ETA))
     assert not agrees(batch_means(name, PATH, 3, 0.7, pairs, eta=(1.1 * ETA[0], ETA[1])), exact)
 
 

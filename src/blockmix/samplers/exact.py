@@ -36,7 +36,7 @@ def check_limits(options: Any) -> None:
 def prior_of(model: Model) -> Prior:
     """Return the prior as kernels read it; that of a learned background is uniform."""
     link, non_link = map(float, model.eta)
-    return Prior(model.concentration, model.unlinked_concentration, link, non_link, 1.0, 1.0)
+    return Prior(link, non_link, 1.0, 1.0)
 
 
 def fixed_background(model: Model) -> float:

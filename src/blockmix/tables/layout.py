@@ -53,10 +53,8 @@ class Strengths(NamedTuple):
 
 
 class Prior(NamedTuple):
-    """Hyperparameters: Dirichlet concentration, that of isolated nodes, the two of Beta, the background's Beta."""
+    """Beta priors: of every strength, and of the background where it is learned."""
 
-    alpha: float
-    alpha_unlinked: float
     eta_link: float
     eta_non_link: float
     background_link: float

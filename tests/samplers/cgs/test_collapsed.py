@@ -1,4 +1,4 @@
-"""The collapsed kernels make the draws that the reference's weights ask for, with the same random numbers.
+"""The collapsed kernels draw from the reference's weights, with the same random numbers.
 
 False alarms: the two tests of drawn moments compare z-values with a normal quantile at 1e-3 over the number of
 comparisons, so the file alarms for one seed in 500. Seeds are fixed. Everything else is deterministic.
@@ -10,10 +10,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from blockmix.model import Model
 from blockmix.numerics.purposes import DRAW_PAIR
 from blockmix.samplers.cgs import reference as cgs
 from blockmix.samplers.cgs.kernels import (
     Counts,
+    Frame,
     collapsed_sweep,
     draw_all_given,
     draw_indicators,
@@ -23,16 +25,22 @@ from blockmix.samplers.cgs.kernels import (
     recount,
     two_uniforms,
 )
-from blockmix.samplers.cgs.reference import Beliefs
-from blockmix.tables.layout import Key, Network, Prior, empty_rows
+from blockmix.samplers.cgs.reference import Prior
+from blockmix.samplers.exact import prior_of
+from blockmix.tables.layout import Key, empty_rows
 from blockmix.tables.observed import count_pairs, mark_row
 
-PRIOR = Prior(0.3, 0.3, 1.5, 2.0, 1.0, 1.0)
 NODES, COMMUNITIES = 12, 6
+PRIOR = prior_of(Model(COMMUNITIES, eta=(1.5, 2.0)))
+ALPHA = np.random.default_rng(0).uniform(0.1, 0.6, NODES)
 
 
 def key(sweep):
     return Key(np.uint32(3), np.uint32(4), np.uint32(sweep))
+
+
+def frame(case, background, sweep):
+    return Frame(case.network, ALPHA, PRIOR, background, key(sweep))
 
 
 def observed_pairs(case):
@@ -50,9 +58,9 @@ def start(case, seed=0):
     return indicators, counts, new_pair_scratch(NODES, COMMUNITIES)
 
 
-def beliefs(background):
-    return Beliefs(
-        NODES, COMMUNITIES, PRIOR.alpha, (PRIOR.eta_link, PRIOR.eta_non_link),
+def prior_at(background):
+    return Prior(
+        NODES, COMMUNITIES, ALPHA[:, None], (PRIOR.eta_link, PRIOR.eta_non_link),
         None if np.isnan(background) else background,
     )  # fmt: skip
 
@@ -62,7 +70,7 @@ def picked(weights, target):
 
 
 def reference_sweeps(case, indicators, p, sweeps):
-    """Passes over the pairs with K x K weights and the kernel's random numbers: row by row, then in the row."""
+    """Draw the pairs one after the other with K x K weights and the kernel's random numbers."""
     pairs, links = observed_pairs(case)
     z = indicators.astype(np.int64)
     for sweep in sweeps:
@@ -70,7 +78,7 @@ def reference_sweeps(case, indicators, p, sweeps):
             others = np.arange(len(pairs)) != at
             meetings, met = cgs.count(pairs[others], links[others], z[others], p)
             likelihood = cgs.predictive(int(links[at]), met, p)
-            weights = cgs.joint_weights(meetings[a] + p.alpha, meetings[b] + p.alpha, likelihood)
+            weights = cgs.joint_weights(meetings[a] + p.alpha[a], meetings[b] + p.alpha[b], likelihood)
             u_1, u_2 = two_uniforms(a, b, DRAW_PAIR, key(sweep))
             first = picked(weights.sum(axis=1), u_1 * weights.sum())
             z[at] = first, picked(weights[first], u_2 * weights[first].sum())
@@ -80,13 +88,13 @@ def reference_sweeps(case, indicators, p, sweeps):
 @pytest.mark.parametrize("background", [np.nan, 0.07], ids=["learned", "fixed"])
 @pytest.mark.parametrize("seed", range(2))
 def test_sweeps_draw_every_pair_as_the_full_table_of_weights_would(kernel_case, seed, background):
-    case, sweeps, p = kernel_case(seed), range(7, 12), beliefs(background)
+    case, sweeps, p = kernel_case(seed), range(7, 12), prior_at(background)
     indicators, counts, scratch = start(case, seed)
     expected = reference_sweeps(case, indicators, p, sweeps)
     wrong = reference_sweeps(case, indicators, replace(p, alpha=1.1 * p.alpha), sweeps)
     for sweep in sweeps:
         before = indicators.copy()
-        changed = collapsed_sweep(case.network, PRIOR, background, key(sweep), indicators, counts, scratch)
+        changed = collapsed_sweep(frame(case, background, sweep), indicators, counts, scratch)
         assert changed == (before != indicators).any(axis=1).sum()
     np.testing.assert_array_equal(indicators, expected)
     assert (indicators != wrong).any()
@@ -96,9 +104,9 @@ def test_counts_stay_those_of_the_indicators(kernel_case):
     case = kernel_case(5)
     indicators, counts, scratch = start(case)
     for sweep in range(50):
-        collapsed_sweep(case.network, PRIOR, np.nan, key(sweep), indicators, counts, scratch)
+        collapsed_sweep(frame(case, np.nan, sweep), indicators, counts, scratch)
     pairs, links = observed_pairs(case)
-    meetings, met = cgs.count(pairs, links, indicators.astype(np.int64), beliefs(np.nan))
+    meetings, met = cgs.count(pairs, links, indicators.astype(np.int64), prior_at(np.nan))
     np.testing.assert_array_equal(counts.meetings, meetings)
     np.testing.assert_array_equal(counts.pairs, met)
 
@@ -155,15 +163,15 @@ def test_given_memberships_indicators_follow_the_shared_posterior(kernel_case):
 def test_memberships_and_strengths_are_drawn_from_their_conditionals(kernel_case):
     case = kernel_case(6)
     _, counts, scratch = start(case)
-    p, draws = beliefs(np.nan), 4000
+    p, draws = prior_at(np.nan), 4000
     rows, value = empty_rows(NODES, COMMUNITIES), np.zeros(COMMUNITIES + 1)
     drawn = np.empty((draws, NODES * COMMUNITIES)), np.empty((draws, COMMUNITIES + 1))
     for sweep in range(draws):
-        draw_memberships(case.network, PRIOR, key(sweep), counts.meetings, rows, scratch.weight)
-        draw_strengths(PRIOR, np.nan, key(sweep), counts.pairs, value)
+        draw_memberships(ALPHA, key(sweep), counts.meetings, rows, scratch.weight)
+        draw_strengths(frame(case, np.nan, sweep), counts.pairs, value)
         drawn[0][sweep] = rows.weights[:, 1::2].ravel()
         drawn[1][sweep] = value
-    mean, second = cgs.membership_moments(counts.meetings.astype(float), PRIOR.alpha)
+    mean, second = cgs.membership_moments(counts.meetings.astype(float), ALPHA[:, None])
     second = np.diagonal(second, axis1=1, axis2=2)
     first = np.concatenate([mean.ravel(), cgs.strength_moments(counts.pairs.astype(float), p)[0]])
     square = np.concatenate([second.ravel(), cgs.strength_moments(counts.pairs.astype(float), p)[1]])
@@ -177,16 +185,15 @@ def test_memberships_and_strengths_are_drawn_from_their_conditionals(kernel_case
 
 
 def test_a_fixed_background_is_not_drawn(kernel_case):
-    _, counts, _ = start(kernel_case(1))
-    value = np.zeros(COMMUNITIES + 1)
-    draw_strengths(PRIOR, 0.07, key(0), counts.pairs, value)
+    case, value = kernel_case(1), np.zeros(COMMUNITIES + 1)
+    _, counts, _ = start(case)
+    draw_strengths(frame(case, 0.07, 0), counts.pairs, value)
     assert value[-1] == 0.07
 
 
 def test_memberships_of_a_tiny_concentration_are_finite_where_gammas_underflow():
-    network, prior = Network(*[np.zeros(51, np.int64)] * 4), PRIOR._replace(alpha_unlinked=1e-5)
     rows, meetings = empty_rows(50, 4), np.zeros((50, 4), np.int32)
-    draw_memberships(network, prior, key(0), meetings, rows, np.zeros(4))
+    draw_memberships(np.full(50, 1e-5), key(0), meetings, rows, np.zeros(4))
     weights = rows.weights[:, 1::2]
     assert np.isfinite(weights).all()
     np.testing.assert_allclose(weights.sum(axis=1), 1.0, atol=1e-6)

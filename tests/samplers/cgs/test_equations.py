@@ -10,10 +10,10 @@ from scipy.special import roots_jacobi
 
 from blockmix.model.reference import pair_likelihood
 from blockmix.samplers.cgs import reference as cgs
-from blockmix.samplers.cgs.reference import Beliefs
+from blockmix.samplers.cgs.reference import Prior
 
 ROUNDING = 1e-12
-LEARNED = Beliefs(4, 3, 0.3, (1.5, 2.0), None, (1.0, 3.0))
+LEARNED = Prior(4, 3, 0.3, (1.5, 2.0), None, (1.0, 3.0))
 FIXED = replace(LEARNED, background=0.07)
 
 
@@ -60,7 +60,7 @@ def test_the_split_in_k_terms_is_the_sum_of_k_squared(communities):
 @pytest.mark.parametrize("link", [True, False])
 def test_the_sum_over_indicators_is_the_marginal_likelihood(link, background):
     """Two nodes, K = 2: the integral of (M1) over memberships and strengths, by Gauss-Jacobi quadrature."""
-    p = Beliefs(2, 2, 0.6, (1.5, 2.0), background, (1.0, 3.0))
+    p = Prior(2, 2, 0.6, (1.5, 2.0), background, (1.0, 3.0))
     pairs, links = np.array([[0, 1]]), np.array([link])
     total = sum(
         np.exp(cgs.log_collapsed(pairs, links, np.array([z]), p)) for z in product(range(2), repeat=2)

@@ -14,7 +14,7 @@ EXPANSION = 3.0
 
 
 def network(seed, nodes=6, communities=3):
-    """A random network with a few pairs held out, random memberships and strengths on both sides of delta."""
+    """Return a random network with a few pairs held out, memberships, and strengths on both sides of delta."""
     rng = np.random.default_rng(seed)
     upper = np.triu(rng.random((nodes, nodes)) < 0.4, 1)
     hidden = np.triu(rng.random((nodes, nodes)) < 0.2, 1)
@@ -25,7 +25,7 @@ def network(seed, nodes=6, communities=3):
 
 
 def gradient(function, x):
-    """By central differences, one coordinate after the other."""
+    """Return the gradient by central differences, one coordinate after the other."""
     steps = DIFFERENCE_STEP * np.eye(len(x))
     return np.array([function(x + step) - function(x - step) for step in steps]) / (2 * DIFFERENCE_STEP)
 
@@ -103,12 +103,12 @@ def test_the_density_of_a_proposal_integrates_to_one_with_both_branches(mean):
 
 @pytest.mark.parametrize("damping", [0.0, 1.0])
 @pytest.mark.parametrize("seed", SEEDS)
-def test_the_ratio_of_a_move_and_that_of_its_way_back_cancel(seed, damping):
+def test_the_ratio_of_a_move_and_that_of_its_reverse_cancel(seed, damping):
     phi, adjacency, observed, g = network(seed)
     there = phi[1] * np.array([1.3, 0.6, 1.1])
     moved = phi.copy()
     moved[1] = there
-    rest = (adjacency, observed, g, EXPANSION, 0.5, damping)
+    rest = (adjacency, observed, g, EXPANSION, (0.5, damping))
     forward = lmc.row_log_ratio(1, phi, there, *rest)
     assert forward == pytest.approx(-lmc.row_log_ratio(1, moved, phi[1], *rest), abs=1e-10)
     assert abs(forward) > 1e-6

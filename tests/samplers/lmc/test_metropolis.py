@@ -5,12 +5,16 @@ import math
 import numpy as np
 import pytest
 
+from blockmix.model import Model
 from blockmix.model.reference import pair_likelihood, shared_posterior
+from blockmix.samplers.exact import prior_of
 from blockmix.samplers.lmc import proposal as langevin
 from blockmix.samplers.lmc import reference as lmc
 from blockmix.samplers.lmc.proposal import LEAST_LOG_STEP, MOST_LOG_STEP
 from blockmix.samplers.lmc.rows import (
-    STANDING,
+    FIXED_BELOW,
+    Frame,
+    Node,
     Tuning,
     evaluate_row,
     log_refresh_ratio,
@@ -19,6 +23,9 @@ from blockmix.samplers.lmc.rows import (
     update_rows,
 )
 from blockmix.samplers.lmc.strengths import (
+    PairSums,
+    Theta,
+    ThetaPrior,
     evaluate_strength,
     expected_pairs,
     fill_exposure,
@@ -28,7 +35,7 @@ from blockmix.samplers.lmc.strengths import (
     theta_drift,
     update_all_strengths,
 )
-from blockmix.tables.layout import Key, Prior, Strengths
+from blockmix.tables.layout import Key, Strengths
 from blockmix.tables.observed import mark_row
 
 KEY = Key(np.uint32(3), np.uint32(4), np.uint32(5))
@@ -38,15 +45,23 @@ SEEDS = range(4)
 
 
 def build(kernel_case, seed):
-    """A network with held-out pairs, dense memberships with some tiny components, and scratch full of NaN."""
+    """Return a network with held-out pairs, memberships with some tiny components, and scratch full of NaN."""
     case = kernel_case(seed)
     rng = np.random.default_rng(seed)
     nodes, communities = case.pi.shape
-    phi = rng.gamma(0.4, size=(nodes, communities)) * 2 + 2 * STANDING
+    phi = rng.gamma(0.4, size=(nodes, communities)) * 2 + 2 * FIXED_BELOW
     scratch = new_row_scratch(nodes, communities)
     for name, array in scratch._asdict().items():
         array[...] = 77 if name == "row" else np.nan
     return case, phi, lmc.shares(phi), scratch
+
+
+def frame_of(case, pi, damping=0.0, refresh=0, adapt=False):
+    return Frame(case.network, pi, case.strengths.value, Tuning(damping, refresh, 0.574, adapt), KEY)
+
+
+def node_of(case, a):
+    return Node(a, case.g.alpha, EXPANSION, STEP)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -55,8 +70,8 @@ def test_target_and_drift_of_a_row_are_those_of_the_reference(kernel_case, seed)
     for a in range(len(phi)):
         mark_row(a, case.network, scratch.row)
         drift = np.zeros(phi.shape[1])
-        value = case.strengths.value
-        found = evaluate_row(phi[a], pi, value, case.g.alpha, EXPANSION, 0.0, scratch, scratch.signed, drift)
+        node = node_of(case, a)
+        found = evaluate_row(phi[a], node, frame_of(case, pi), scratch, scratch.signed, drift)
         rest = (case.adjacency, case.observed, case.g, EXPANSION)
         assert found == pytest.approx(lmc.row_log_target(a, phi, *rest), abs=ROUNDING)
         np.testing.assert_allclose(drift, lmc.row_drift(a, phi, *rest), atol=ROUNDING)
@@ -80,12 +95,10 @@ def test_a_row_is_accepted_with_the_probability_of_the_reference(kernel_case, se
     for a in range(len(phi)):
         mark_row(a, case.network, scratch.row)
         row = phi[a].copy()
-        probability, accepted = move_row(
-            a, row, pi, case.strengths.value, case.g.alpha, EXPANSION, STEP, damping, KEY, scratch
-        )
+        probability, accepted = move_row(row, node_of(case, a), frame_of(case, pi, damping), scratch)
         if probability == 0.0:
             continue
-        rest = (case.adjacency, case.observed, case.g, EXPANSION, STEP, damping)
+        rest = (case.adjacency, case.observed, case.g, EXPANSION, (STEP, damping))
         expected = lmc.row_log_ratio(a, phi, scratch.proposal.copy(), *rest)
         assert probability == pytest.approx(math.exp(min(expected, 0.0)), rel=1e-7)
         np.testing.assert_array_equal(row, scratch.proposal if accepted else phi[a])
@@ -99,31 +112,42 @@ def test_refreshing_is_tested_with_the_ratio_of_the_reference(kernel_case, seed)
     rest = (case.adjacency, case.observed, case.g, EXPANSION)
     for a in range(len(phi)):
         mark_row(a, case.network, scratch.row)
-        value, k, fresh = case.strengths.value, a % phi.shape[1], 0.2 * a + 1e-9
-        evaluate_row(phi[a], pi, value, case.g.alpha, EXPANSION, 0.0, scratch, scratch.signed, scratch.drift)
-        found = log_refresh_ratio(k, fresh, phi[a], pi, value, EXPANSION, scratch)
+        frame, k, fresh = frame_of(case, pi), a % phi.shape[1], 0.2 * a + 1e-9
+        evaluate_row(phi[a], node_of(case, a), frame, scratch, scratch.signed, scratch.drift)
+        found = log_refresh_ratio(k, fresh, phi[a], EXPANSION, frame, scratch)
         assert found == pytest.approx(lmc.refresh_log_ratio(a, k, fresh, phi, *rest), abs=1e-8)
 
 
-def test_components_far_below_the_damping_stand_still_and_are_moved_by_refreshing(kernel_case):
+def test_components_far_below_the_damping_are_fixed_and_are_moved_by_refreshing(kernel_case):
     case, phi, pi, scratch = build(kernel_case, 0)
     phi[:, 1] = 1e-8
     phi[:, 2] = 0.0
     pi = lmc.shares(phi)
     steps, expansion = np.full(len(phi), math.log(STEP)), np.full(len(phi), EXPANSION)
-    value, prior = case.strengths.value, case.prior
-    before = phi.copy()
-    update_rows(
-        case.network, phi, pi, value, prior, expansion, steps, Tuning(1.0, 0, 0.574, False), KEY, scratch
-    )
+    alpha, before = np.full(len(phi), case.g.alpha), phi.copy()
+    update_rows(phi, alpha, expansion, steps, frame_of(case, pi, 1.0), scratch)
     np.testing.assert_array_equal(phi[:, 1:3], before[:, 1:3])
     assert (phi[:, 0] != before[:, 0]).any()
     np.testing.assert_allclose(pi, lmc.shares(phi))
-    update_rows(
-        case.network, phi, pi, value, prior, expansion, steps, Tuning(1.0, 9, 0.574, False), KEY, scratch
-    )
+    update_rows(phi, alpha, expansion, steps, frame_of(case, pi, 1.0, 9), scratch)
     assert (phi[:, 1:3] != before[:, 1:3]).sum() > len(phi)
     assert np.isfinite(phi).all()
+
+
+def test_every_row_moves_with_its_own_alpha_expansion_and_step(kernel_case):
+    case, phi, pi, scratch = build(kernel_case, 3)
+    rng, expected, expected_pi = np.random.default_rng(3), phi.copy(), pi.copy()
+    alpha, expansion = rng.uniform(0.1, 2.0, len(phi)), rng.uniform(1.0, 9.0, len(phi))
+    steps = np.log(rng.uniform(0.05, 0.5, len(phi)))
+    accepted = 0
+    for a in range(len(phi)):
+        mark_row(a, case.network, scratch.row)
+        node = Node(a, alpha[a], expansion[a], math.exp(steps[a]))
+        accepted += move_row(expected[a], node, frame_of(case, expected_pi), scratch)[1]
+        expected_pi[a] = expected[a] / expected[a].sum()
+    assert update_rows(phi, alpha, expansion, steps, frame_of(case, pi), scratch) == accepted > 0
+    np.testing.assert_allclose(phi, expected, rtol=1e-12)
+    np.testing.assert_allclose(pi, expected_pi, rtol=1e-12)
 
 
 def pairs_of(case):
@@ -131,12 +155,12 @@ def pairs_of(case):
 
 
 def strength_case(kernel_case, seed, k):
-    """Signed likelihoods and exposures of all pairs, from the kernels."""
+    """Return signed likelihoods and exposures of all pairs, from the kernels."""
     case, _, pi, scratch = build(kernel_case, seed)
-    signed, exposure = np.full((2, len(pairs_of(case))), np.nan)
-    signed_likelihoods(case.network, pi, case.strengths.value, scratch.row, signed)
-    fill_exposure(k, case.network, pi, scratch.row, exposure)
-    return case, pi, signed, exposure
+    pairs = PairSums(scratch.row, *np.full((2, len(pairs_of(case))), np.nan))
+    signed_likelihoods(case.network, pi, case.strengths.value, pairs)
+    fill_exposure(k, case.network, pi, pairs)
+    return case, pi, pairs
 
 
 def log_likelihood(case, pi, value):
@@ -150,32 +174,32 @@ def log_likelihood(case, pi, value):
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_strength_sees_the_likelihood_and_the_drift_of_the_reference(kernel_case, seed, k):
     """k = 6 is the background."""
-    case, pi, signed, exposure = strength_case(kernel_case, seed, k)
+    case, pi, pairs = strength_case(kernel_case, seed, k)
     value = case.strengths.value.copy()
-    assert np.log(np.abs(signed)).sum() == pytest.approx(log_likelihood(case, pi, value), abs=ROUNDING)
+    assert np.log(np.abs(pairs.signed)).sum() == pytest.approx(log_likelihood(case, pi, value), abs=ROUNDING)
     change = 0.03
-    found, _ = evaluate_strength(change, signed, exposure)
+    found, _ = evaluate_strength(change, pairs)
     moved = value + change * (np.arange(len(value)) == k)
     assert found == pytest.approx(log_likelihood(case, pi, moved), abs=ROUNDING)
-    _, slope = evaluate_strength(0.0, signed, exposure)
+    _, slope = evaluate_strength(0.0, pairs)
     theta = 9.0 * np.array([value[k], 1 - value[k]])
-    drift = theta_drift(*theta, slope, *ETA, EXPANSION)
+    drift = theta_drift(Theta(*theta, slope), ThetaPrior(*ETA, EXPANSION))
     reference = lmc.theta_drift(k, theta, pi, case.adjacency, case.observed, case.g, ETA, EXPANSION)
     np.testing.assert_allclose(drift, reference, atol=ROUNDING)
 
 
 @pytest.mark.parametrize("k", [0, 6])
 def test_the_expected_pairs_of_a_community_are_the_sum_of_the_shared_posterior(kernel_case, k):
-    case, pi, signed, exposure = strength_case(kernel_case, 1, k)
+    case, pi, pairs = strength_case(kernel_case, 1, k)
     expected = 0.0
     for a, b in pairs_of(case):
         shared = shared_posterior(int(case.adjacency[a, b]), pi[a], pi[b], case.g.beta, case.g.delta)
         expected += shared[k] if k < len(shared) else 1 - shared.sum()
-    assert expected_pairs(case.strengths.value[k], signed, exposure) == pytest.approx(expected, abs=ROUNDING)
+    assert expected_pairs(case.strengths.value[k], pairs) == pytest.approx(expected, abs=ROUNDING)
 
 
 def theta_log_ratio(k, theta, proposed, case, pi):
-    """(H4) of a strength, from the reference."""
+    """Return (H4) of a strength, from the reference."""
     ends = []
     for here, there in ((theta, proposed), (proposed, theta)):
         value = case.strengths.value.copy()
@@ -190,10 +214,11 @@ def theta_log_ratio(k, theta, proposed, case, pi):
 @pytest.mark.parametrize("k", [0, 5, 6])
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_strength_is_accepted_with_the_probability_of_the_reference(kernel_case, seed, k):
-    case, pi, signed, exposure = strength_case(kernel_case, seed, k)
+    case, pi, pairs = strength_case(kernel_case, seed, k)
     value = case.strengths.value.copy()
     strengths = Strengths(value.copy(), np.full(len(value), 9.0), np.full(len(value), EXPANSION))
-    probability, accepted = move_strength(k, *ETA, STEP, KEY, strengths, signed, exposure)
+    prior = ThetaPrior(*ETA, EXPANSION)
+    probability, accepted = move_strength(k, prior, STEP, KEY, strengths, pairs)
     theta = 9.0 * np.array([value[k], 1 - value[k]])
     drift = lmc.theta_drift(k, theta, pi, case.adjacency, case.observed, case.g, ETA, EXPANSION)
     proposed = np.array([propose_theta(theta[i], drift[i], STEP, ETA[i], k, 1 - i, KEY) for i in range(2)])
@@ -201,23 +226,22 @@ def test_a_strength_is_accepted_with_the_probability_of_the_reference(kernel_cas
     assert probability == pytest.approx(math.exp(min(expected, 0.0)), rel=1e-7)
     now = proposed[0] / proposed.sum() if accepted else value[k]
     assert strengths.value[k] == pytest.approx(now, rel=1e-9)
-    # what is kept of the pairs follows the strengths
+    # the signed likelihoods are those of the new strengths
     np.testing.assert_allclose(
-        np.log(np.abs(signed)).sum(), log_likelihood(case, pi, strengths.value), atol=ROUNDING
+        np.log(np.abs(pairs.signed)).sum(), log_likelihood(case, pi, strengths.value), atol=ROUNDING
     )
 
 
 def test_only_the_asked_blocks_move_and_expansions_adapt_in_warm_up_alone(kernel_case):
     case, _, pi, scratch = build(kernel_case, 2)
-    pairs, communities = len(pairs_of(case)), pi.shape[1]
-    prior, buffers = Prior(0.2, 0.2, *ETA, 1.0, 1.0), np.zeros((2, pairs))
+    communities = pi.shape[1]
+    prior = prior_of(Model(communities, eta=ETA))
+    pairs = PairSums(scratch.row, *np.zeros((2, len(pairs_of(case)))))
     for adapt in (False, True):
         strengths = Strengths(*np.array(case.strengths))
         steps = np.full(communities + 1, math.log(STEP))
-        update_all_strengths(
-            case.network, pi, prior, communities, steps, Tuning(1.0, 0, 0.574, adapt), KEY, strengths,
-            scratch.row, *buffers,
-        )  # fmt: skip
+        frame = frame_of(case, pi, 1.0, adapt=adapt)
+        update_all_strengths(communities, prior, steps, frame, strengths, pairs)
         assert strengths.value[-1] == case.strengths.value[-1]
         assert (strengths.value[:-1] != case.strengths.value[:-1]).sum() >= 2
         assert (strengths.expansion[:-1] != case.strengths.expansion[:-1]).all() == adapt

@@ -1,4 +1,4 @@
-"""The equations of stochastic gradient Langevin dynamics are the gradients of the log joint they stand for."""
+"""The equations of stochastic gradient Langevin dynamics are gradients of the log joint."""
 
 import numpy as np
 import pytest

@@ -17,7 +17,7 @@ KEY = (3, 4)
 
 
 def disassortative(groups, nodes=200, seed=1):
-    """Groups 2i and 2i + 1 are linked with each other and hardly to anything else: its probabilities too."""
+    """Return a network whose groups 2i and 2i + 1 link with each other and hardly elsewhere, and its probabilities."""
     rng, group = np.random.default_rng(seed), np.arange(nodes) % groups
     partners = (group[:, None] // 2 == group // 2) & (group[:, None] != group)
     probability = np.where(partners, 0.25, 0.01)
@@ -67,7 +67,7 @@ def test_the_seed_alone_decides_whatever_the_number_of_threads():
     one, three = (chain(data, 4, 4, threads=threads, batch_non_links=250)[1] for threads in (1, 3))
     other = chain(data, 4, 4, key=(3, 5), batch_non_links=250)[1]
     np.testing.assert_array_equal(one.dense.phi, three.dense.phi)
-    np.testing.assert_array_equal(one.links.blocks, three.links.blocks)
+    np.testing.assert_array_equal(one.strengths.blocks, three.strengths.blocks)
     assert not np.array_equal(one.dense.phi, other.dense.phi)
 
 
@@ -100,7 +100,7 @@ def test_odd_networks_are_sampled(graph, communities, start):
     np.testing.assert_allclose(weights.sum(axis=1), 1.0, atol=1e-5)
     blocks = sampler.strengths(state)
     assert ((blocks > 0) & (blocks < 1)).all()
-    assert np.isfinite(state.links.theta).all()
+    assert np.isfinite(state.strengths.theta).all()
     assert info.updates > 0
 
 

@@ -14,7 +14,7 @@ from blockmix.graph.split import hold_out, no_hold_out
 from blockmix.model import Model
 from blockmix.model.reference import Globals
 from blockmix.numerics.workers import Workers
-from blockmix.samplers.langevin.strengths import BACKGROUND_HELD_DOWN, BACKGROUND_SHARE
+from blockmix.samplers.langevin.options import BACKGROUND_SHARE, BACKGROUND_SWEEPS
 from blockmix.samplers.sgmc.reference import preconditioned_step
 from blockmix.samplers.sgmc.sampler import Sgmc, SgmcOptions
 
@@ -28,7 +28,7 @@ STANDARD_ERRORS, STEP_BIAS = 4.0, 0.003
 
 
 class FixedStrengths(Sgmc):
-    """The sampler with the strengths held where they are."""
+    """The sampler with fixed strengths."""
 
     def _schedule(self, warm_up):
         return super()._schedule(warm_up)._replace(strength_step=0.0, adapt=0.0)
@@ -40,9 +40,9 @@ def sampled_means(tiny, case, copies, sweeps, burn_in, **options):
     with Workers(1) as workers:
         model = Model(2, alpha=case.alpha, background=case.delta)
         sampler = FixedStrengths(data, model, SgmcOptions(schedule="constant", **options), workers)
-        links = sampler.links_at(np.array([*case.beta, case.delta]), np.ones(3))
+        strengths = sampler.strengths_at(np.array([*case.beta, case.delta]), np.ones(3))
         start = np.tile(exact_means(tiny, case), copies)
-        state = sampler.start_at(np.stack([start, 1.0 - start], axis=1), links)
+        state = sampler.start_at(np.stack([start, 1.0 - start], axis=1), strengths)
         total = np.zeros(case.nodes * copies)
         for sweep in range(burn_in + sweeps):
             sampler.step(state, KEY, False)
@@ -57,7 +57,7 @@ def exact_means(tiny, case):
 
 
 def tolerance(means):
-    """What a mean over copies may differ by."""
+    """Return how much a mean over copies may differ."""
     return STANDARD_ERRORS * means.std(axis=0, ddof=1) / np.sqrt(len(means)) + STEP_BIAS
 
 
@@ -95,7 +95,7 @@ def test_three_nodes_with_a_non_link_match_quadrature(tiny):
 @pytest.mark.slow
 def test_a_triangle_matches_quadrature_sharply_enough_to_see_a_gradient_off_by_a_tenth(tiny):
     """All three nodes have one mean. The reference chain passes the same test, and fails it with its gradient
-    multiplied by 1.1, which moves the mean by 0.0123; the sampler is looked at as closely."""
+    multiplied by 1.1, which moves the mean by 0.0123; the sampler is tested as closely."""
     exact = exact_means(tiny, TRIANGLE)[0]
     means = sampled_means(tiny, TRIANGLE, 400, 2500, 200, step=0.06).mean(axis=1)
     assert tolerance(means) < 0.0095
@@ -106,7 +106,7 @@ def test_a_triangle_matches_quadrature_sharply_enough_to_see_a_gradient_off_by_a
 
 
 def reference_chain(case, start, factor, eps, copies, sweeps, burn_in):
-    """Copies of a complete network moved by (L5), full gradients times `factor`: the mean of pi_1 in every copy."""
+    """Move copies of a complete network by (L5), full gradients times `factor`; returns the mean of pi_1 of each."""
     rng = np.random.default_rng(1)
     g = Globals(np.array(case.beta), case.delta, case.alpha)
     degree = case.nodes - 1
@@ -146,7 +146,7 @@ def test_a_strength_matches_its_posterior_sharply_enough_to_see_a_gradient_off_b
             state = sampler.init((chain, 1))
             for sweep in range(sweeps):
                 sampler.step(state, (chain, 1), sweep < burn_in)
-                values[chain, sweep] = state.links.value[0]
+                values[chain, sweep] = state.strengths.value[0]
     means = values[:, burn_in:].mean(axis=1)
     exact, mutated = beta(18, 8), beta(10 + 7.2, 1 + 6.3)
     assert abs(means.mean() - exact.mean()) < tolerance(means) < abs(mutated.mean() - exact.mean())
@@ -175,7 +175,7 @@ def test_the_seed_alone_decides_whatever_the_number_of_threads(network, options)
     other = chain(network, options, 8, key=(3, 5))[1]
     for state in (two, three):
         np.testing.assert_array_equal(one.dense.phi, state.dense.phi)
-        np.testing.assert_array_equal(one.links.theta, state.links.theta)
+        np.testing.assert_array_equal(one.strengths.theta, state.strengths.theta)
     assert not np.array_equal(one.dense.phi, other.dense.phi)
 
 
@@ -186,11 +186,11 @@ def test_a_state_restored_from_its_arrays_goes_on_to_the_same_bits(network):
     for other in (state, copy):
         sampler.step(other, KEY, False)
     np.testing.assert_array_equal(state.dense.phi, copy.dense.phi)
-    np.testing.assert_array_equal(state.links.value, copy.links.value)
+    np.testing.assert_array_equal(state.strengths.value, copy.strengths.value)
     assert state.iteration == copy.iteration
 
 
-def test_a_sweep_says_what_it_did(network):
+def test_a_sweep_reports_its_updates_and_its_step(network):
     sampler, state, info = chain(network, {}, 4)
     assert info.iterations == sampler.batches.per_sweep
     assert state.iteration == 4 * info.iterations
@@ -237,7 +237,7 @@ def test_communities_that_were_planted_are_found(start):
     assert score(forecast, data.links, data.density).auc > truth - 0.05
 
 
-def test_a_fixed_background_stays_and_a_learned_one_is_held_down_at_first(network):
+def test_a_fixed_background_stays_and_a_learned_one_is_limited_at_first(network):
     assert chain(network, {}, 5, background=0.003)[2].background == 0.003
     limit = BACKGROUND_SHARE * network.training.density
     held = chain(network, {"start": "random"}, 5, warm_up=5)[2].background
@@ -245,16 +245,16 @@ def test_a_fixed_background_stays_and_a_learned_one_is_held_down_at_first(networ
     assert chain(network, {"preconditioned": False, "start": "random"}, 5)[2].background == pytest.approx(
         limit
     )
-    assert chain(network, {}, BACKGROUND_HELD_DOWN + 50)[2].background != pytest.approx(limit, rel=1e-9)
+    assert chain(network, {}, BACKGROUND_SWEEPS + 50)[2].background != pytest.approx(limit, rel=1e-9)
 
 
 def test_only_a_run_of_the_strengths_moves_with_a_mini_batch(network):
     sampler, state, _ = chain(network, {"strength_share": 0.4}, 1)
-    before, per_sweep = state.links.value[:-1].copy(), sampler.batches.per_sweep
+    before, per_sweep = state.strengths.value[:-1].copy(), sampler.batches.per_sweep
     assert sampler.how.run == 2
     sampler.batches.__class__ = type("One", (type(sampler.batches),), {"per_sweep": 1})
     sampler.step(state, KEY, False)
-    assert (state.links.value[:-1] != before).sum() == 2
+    assert (state.strengths.value[:-1] != before).sum() == 2
     assert per_sweep > 1
 
 

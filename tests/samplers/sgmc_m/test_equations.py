@@ -13,8 +13,8 @@ from blockmix.samplers.sgmc_m import reference as ref
 EXACT = 1e-12
 
 
-def random_split(rng, communities, followed=None):
-    count = int(rng.integers(1, communities + 1)) if followed is None else followed
+def random_split(rng, communities, listed=None):
+    count = int(rng.integers(1, communities + 1)) if listed is None else listed
     ids = rng.choice(communities, count, replace=False)
     return ref.Split(ids, rng.gamma(0.7, size=count) + 1e-3, float(rng.gamma(0.5) + 1e-3), communities)
 
@@ -50,7 +50,7 @@ def test_the_drift_of_the_bulk_is_the_gradient_in_its_total(seed):
     a, g, met = random_split(rng, 9, 3), random_globals(rng, 9), random_met(rng, 9)
 
     def log_likelihood(total):
-        row = ref.Split(a.followed, a.phi, total / a.bulk_size, a.communities)
+        row = ref.Split(a.listed, a.phi, total / a.bulk_size, a.communities)
         pi = row.memberships()
         return sum(
             b.scale * np.log(pair_likelihood(b.y, pi, b.row.memberships(), g.beta, g.delta)) for b in met
@@ -62,12 +62,12 @@ def test_the_drift_of_the_bulk_is_the_gradient_in_its_total(seed):
     assert ref.bulk_drift(a, met, g) == pytest.approx(expected, rel=1e-6, abs=1e-6)
 
 
-def test_drifts_of_followed_and_bulk_add_up_to_that_of_the_total():
+def test_drifts_of_listed_and_bulk_add_up_to_that_of_the_total():
     """Data do not move the total of a row: what is left is K alpha - s."""
     rng = np.random.default_rng(3)
     a, g = random_split(rng, 7, 4), random_globals(rng, 7)
     met = random_met(rng, 7)
-    total = ref.followed_drift(a, met, g).sum() + ref.bulk_drift(a, met, g)
+    total = ref.listed_drift(a, met, g).sum() + ref.bulk_drift(a, met, g)
     assert total == pytest.approx(7 * g.alpha - a.written_out().sum(), abs=1e-10)
 
 
@@ -144,7 +144,7 @@ def test_the_expected_share_of_a_promoted_community_is_that_of_a_size_biased_dra
 def test_demotion_keeps_the_total_and_the_memberships_of_what_stays(seed):
     rng = np.random.default_rng(seed)
     row = random_split(rng, 8, 5)
-    less = ref.demote(row, row.followed[:2])
+    less = ref.demote(row, row.listed[:2])
     assert less.written_out().sum() == pytest.approx(row.written_out().sum(), rel=1e-12)
     assert np.array_equal(less.phi, row.phi[:2])
     assert less.bulk_size == row.bulk_size + 3
@@ -160,6 +160,6 @@ def test_pairs_inside_communities_count_the_bulk_too():
         assert counts.sum() < len(pairs)
 
 
-def test_the_memory_ratio_counts_followed_communities_and_one_for_the_bulk():
+def test_the_memory_ratio_counts_listed_communities_and_one_for_the_bulk():
     rows = [ref.Split(np.arange(n), np.ones(n), 0.1, 10) for n in (1, 4)]
     assert ref.memory_ratio(rows) == pytest.approx((2 + 5) / 20)

@@ -63,7 +63,7 @@ def test_at_threshold_one_it_is_sgmc(totals):
     sampler = make(data, 5, threshold=1.0, totals=totals)
     dense, state = full.init(KEY), sampler.init(KEY)
     # Both from the same strengths, whatever either does to begin with.
-    state.links = type(state.links)(*(array.copy() for array in dense.links))
+    state.strengths = type(state.strengths)(*(array.copy() for array in dense.strengths))
     for _ in range(3):
         full.step(dense, KEY, True)
         info = sampler.step(state, KEY, True)
@@ -88,9 +88,9 @@ def test_active_sets_and_candidates_keep_their_rules_over_many_sweeps():
     represented = np.zeros(40, dtype=np.int64)
     for row, active in zip(splits(sampler, state), state.table.active, strict=True):
         pi = row.memberships()
-        own = row.followed[:active]
-        assert 1 <= active <= len(row.followed)
-        assert len(set(row.followed)) == len(row.followed)
+        own = row.listed[:active]
+        assert 1 <= active <= len(row.listed)
+        assert len(set(row.listed)) == len(row.listed)
         assert (np.diff(pi[own]) <= 1e-9).all()
         assert pi[own].sum() >= 0.8 - 1e-4
         assert pi[own[:-1]].sum() < 0.8 + 1e-4
@@ -130,7 +130,7 @@ def arrays_within(thing, depth=3):
 
 
 def test_no_array_of_nodes_times_communities_is_ever_made():
-    """Not held, and not even for a moment: all that Python allocates in sampling stays below a quarter of it."""
+    """Not even for a moment: everything that Python allocates in sampling stays below a quarter of it."""
     data = small_network(3000, 100)
     sampler = make(data, 1000)
     # Once before: what numba keeps of a first call is no memory of the sampler.
@@ -151,9 +151,9 @@ def test_no_array_of_nodes_times_communities_is_ever_made():
         tracemalloc.stop()
     full = 4 * sampler.nodes * 1000
     assert peak < full / 4
-    held = list(arrays_within(sampler)) + list(arrays_within(state))
-    assert len(held) > 20
-    assert max(array.nbytes for array in held) < full / 8
+    arrays = list(arrays_within(sampler)) + list(arrays_within(state))
+    assert len(arrays) > 20
+    assert max(array.nbytes for array in arrays) < full / 8
 
 
 def test_predictions_are_those_of_the_rows_written_out():
@@ -174,7 +174,7 @@ def test_predictions_are_those_of_the_rows_written_out():
 
 
 def hub_network():
-    """Some nodes of high degree, which with long mini-batches of non-links are worth a second thread."""
+    """Return a network with some nodes of high degree, whose mini-batches are worth a second thread."""
     rng = np.random.default_rng(0)
     hubs = [(h, b) for h in range(3) for b in range(3, 600)]
     rest = rng.integers(3, 600, (600, 2))
@@ -216,7 +216,7 @@ def test_another_key_is_another_chain():
     assert not same_bits(sampler, state, other)
 
 
-def test_room_runs_out_and_is_made_without_a_trace():
+def test_room_that_runs_out_is_made_without_an_effect_on_results():
     """A table packed to the last entry before every sweep gives the same chain as one with room."""
     sampler = make(small_network(), 40, start="random")
     state, tight = sampler.init(KEY), sampler.init(KEY)
@@ -280,7 +280,7 @@ STEP_ERROR = 0.008
 
 
 class FixedStrengths(SgmcM):
-    """The sampler with the strengths held where they are."""
+    """The sampler with fixed strengths."""
 
     def _schedule(self, warm_up):
         return super()._schedule(warm_up)._replace(strength_step=0.0, adapt=0.0)
@@ -292,8 +292,8 @@ def moments_of_a_pair(tiny, beta, sweeps=4000, burn_in=300, copies=200):
     options = SgmcMOptions(threshold=1.0, schedule="constant", step=0.05)
     sampler = FixedStrengths(data, Model(2, alpha=0.7, background=0.05), options, Workers(1))
     value = np.append(beta, 0.05)
-    homes = np.tile(np.arange(2, dtype=np.int32), (2 * copies, 1))
-    state = sampler.start_at(homes, sampler.links_at(value, np.ones(3)))
+    main = np.tile(np.arange(2, dtype=np.int32), (2 * copies, 1))
+    state = sampler.start_at(main, sampler.strengths_at(value, np.ones(3)))
     mean = np.zeros(2 * copies)
     for sweep in range(burn_in + sweeps):
         sampler.step(state, KEY, False)
@@ -308,7 +308,7 @@ def moments_of_a_pair(tiny, beta, sweeps=4000, burn_in=300, copies=200):
 def test_at_threshold_one_the_moments_are_those_of_the_posterior(tiny):
     """Quadrature on two linked nodes, E[pi_11] = 0.5743. Student's t over copies at a false-alarm rate of 1e-3, beside
     an allowance for the step (measured: 0.012 at 0.2, 0.004 at 0.05, 0.002 at 0.0125); the posterior of other strengths
-    is told apart.
+    is rejected.
     """
     exact = tiny.posterior_moments([(0, 1)], 2, 0.7, (0.9, 0.4), 0.05)[0][0]
     assert exact == pytest.approx(0.5743, abs=2e-4)
@@ -331,6 +331,6 @@ def test_at_threshold_one_the_moments_are_those_of_the_posterior(tiny):
         ({"preconditioned": False}, "sgmc"),
     ],
 )
-def test_settings_that_make_no_sense_are_named(options, message):
+def test_wrong_settings_are_named(options, message):
     with pytest.raises(InputError, match=message):
         SgmcMOptions(**options)

@@ -19,7 +19,7 @@ PRIORS = {
 
 
 def network(seed, nodes=6, communities=3):
-    """A random network with a few pairs held out, and random factors."""
+    """Return a random network with a few pairs held out, and random factors."""
     rng = np.random.default_rng(seed)
     upper = np.triu(rng.random((nodes, nodes)) < 0.4, 1)
     hidden = np.triu(rng.random((nodes, nodes)) < 0.2, 1)
@@ -31,7 +31,7 @@ def network(seed, nodes=6, communities=3):
 
 
 def ascend(local, prior, seed, weight, rounds=12, excess=1.0):
-    """The bound after every coordinate step; `excess` multiplies what pairs add to gamma in the last round."""
+    """Return the bound after every coordinate step; `excess` multiplies the pairs' part of gamma in the last round."""
     gamma, strengths, adjacency, observed = network(seed)
     tables = svi.all_indicators(gamma, strengths, adjacency, observed, prior, LOCAL[local])
     bounds = []

@@ -8,6 +8,7 @@ from blockmix.numerics.digamma import digamma
 from blockmix.samplers.svi import reference as svi
 from blockmix.samplers.svi.kernels import (
     Factors,
+    Frame,
     Local,
     add_inside,
     commit_nodes,
@@ -29,7 +30,7 @@ SIZES = [1, 2, 3, 63]
 
 
 def pair_state(rng, communities):
-    """Two nodes and strengths: gamma from far below one to hundreds."""
+    """Return two nodes and strengths: gamma from far below one to hundreds."""
     gamma = np.exp(rng.uniform(-4, 5, (2, communities)))
     strengths = np.exp(rng.uniform(-2, 4, (communities + 1, 2)))
     logs = svi.expected_log_strengths(strengths, None)
@@ -81,7 +82,7 @@ def test_rounds_end_at_the_tolerance_or_at_the_most():
 
 @pytest.fixture(scope="module")
 def dense_network():
-    """Seven nodes, one isolated, some pairs held out: as the kernels see it and as the reference does."""
+    """Return seven nodes, one isolated, some pairs held out, in the form of the kernels and of the reference."""
     rng = np.random.default_rng(7)
     n = 7
     upper = np.triu(rng.random((n, n)) < 0.5, 1)
@@ -114,16 +115,18 @@ def test_a_batch_of_all_nodes_with_all_partners_is_the_full_step(dense_network, 
         geometric_weights(gamma[a], factors.weights[a])
     logs = svi.expected_log_strengths(strengths, None)
     level, tilt = np.exp(logs - logs.max(axis=0)), logs[:-1] - logs[-1]
-    how = Local(n, n, prior.alpha, 2.0, weight, 0.9, 10.0, 0.6, joint, 1e-13, 10_000)
+    alpha = rng.uniform(0.1, 2.0, n)
+    how = Local(n, n, alpha, weight, 0.9, 10.0, 0.6, joint, 1e-13, 10_000)
     out, nodes = new_batch(n, communities), np.arange(n)[::-1].copy()
     out.gamma[:], out.inside[:] = np.nan, np.nan
-    update_nodes(0, n, nodes, network, factors, level, tilt, how, KEY, new_work(communities, n), out)
+    frame = Frame(network, factors, level, tilt, how, KEY)
+    update_nodes(0, n, nodes, frame, new_work(communities, n), out)
     np.testing.assert_array_equal(factors.gamma, gamma)
 
     local = svi.joint_indicators if joint else svi.coupled_indicators
     tables = svi.all_indicators(gamma, strengths, adjacency, observed, prior, local)
     target = svi.membership_targets(n, tables, adjacency, prior, weight)
-    target[-1] += 2.0 - prior.alpha  # the node without links
+    target += alpha[:, None] - prior.alpha
     exact = ROUNDING if joint else 1e-8
     for i, a in enumerate(nodes):
         expected = svi.natural_step(gamma[a], target[a], svi.step_size(a, 0.9, 10.0, 0.6))

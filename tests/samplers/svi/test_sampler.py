@@ -15,7 +15,7 @@ from blockmix.graph.split import hold_out, no_hold_out
 from blockmix.model import Model
 from blockmix.numerics.workers import Workers
 from blockmix.samplers.svi import reference
-from blockmix.samplers.svi.kernels import add_pairs, new_batch, new_work, update_nodes
+from blockmix.samplers.svi.kernels import Batch, Frame, add_pairs, new_batch, new_work, update_nodes
 from blockmix.samplers.svi.sampler import BACKGROUND_SHARE, Svi, SviOptions, batch_chances
 from blockmix.tables.layout import Key
 
@@ -24,7 +24,7 @@ KEY = (5, 6)
 
 
 def fitted(data, communities, options=None, sweeps=40, *, threads=1, key=KEY, model=None):
-    """The sampler and its state after some sweeps, the first half of them warm-up."""
+    """Return the sampler and its state after some sweeps, the first half of them warm-up."""
     with Workers(threads) as workers:
         sampler = Svi(data, model or Model(communities), SviOptions(**(options or {})), workers)
         state = sampler.init(key)
@@ -34,7 +34,7 @@ def fitted(data, communities, options=None, sweeps=40, *, threads=1, key=KEY, mo
 
 
 def dense(data):
-    """A network as the reference has it: adjacency, and which pairs are observed."""
+    """Return a network in the form of the reference: adjacency, and which pairs are observed."""
     n = data.training.n_nodes
     adjacency, observed = np.zeros((n, n)), ~np.eye(n, dtype=bool)
     for a, b in data.training.edges():
@@ -52,13 +52,14 @@ def small():
 
 
 def node_sums(data, sampler, state, neighbors, non_neighbors):
-    """Of every node: pairs with each sample of partners it can have, averaged; target less alpha, and pairs inside."""
+    """Average over all samples of partners of every node; returns target less alpha, and pairs inside."""
     adjacency, observed = dense(data)
     n, k = sampler.nodes, sampler.communities
     logs = sampler.expected_logs(state.strengths)
     level, tilt = np.exp(logs - logs.max(axis=0)), logs[:-1] - logs[-1]
-    target, inside = np.zeros((n, k)), np.zeros((n, k + 1, 2))
-    work, effort = new_work(k, n), np.zeros(2, dtype=np.int64)
+    out = Batch(np.zeros((n, k)), np.zeros((n, k + 1, 2)), np.zeros((n, 2), dtype=np.int64))
+    work, key = new_work(k, n), Key(np.uint32(0), np.uint32(0), np.uint32(0))
+    frame = Frame(sampler.batches.network, state.factors, level, tilt, sampler.how, key)
     for a in range(n):
         for y, most in ((1, neighbors), (0, non_neighbors)):
             partners = np.flatnonzero(observed[a] & (adjacency[a] == y))
@@ -67,11 +68,8 @@ def node_sums(data, sampler, state, neighbors, non_neighbors):
             weight = (len(partners) / size if size else 0.0) * (1.0 if y else sampler.how.non_link_weight)
             for sample in samples:
                 work.partners[:size] = sample
-                add_pairs(
-                    a, size, y, weight / len(samples), state.factors.weights, level, tilt, sampler.how, work,
-                    target[a], inside[a], effort,
-                )  # fmt: skip
-    return target, inside
+                add_pairs(a, size, y, weight / len(samples), frame, work, a, out)
+    return out.gamma, out.inside
 
 
 @pytest.mark.parametrize("pairs", ["joint", "factors"])
@@ -122,16 +120,18 @@ def test_sampled_targets_average_to_the_full_one(small):
     draws = np.empty((4000, 6, 3))
     for i in range(len(draws)):
         key = Key(np.uint32(1), np.uint32(2), np.uint32(i))
-        update_nodes(0, 6, nodes, sampler.batches.network, state.factors, level, tilt, how, key, work, out)
+        frame = Frame(sampler.batches.network, state.factors, level, tilt, how, key)
+        update_nodes(0, 6, nodes, frame, work, out)
         draws[i] = out.gamma
     adjacency, observed = dense(small)
-    prior = reference.Prior(how.alpha)
+    prior = reference.Prior(sampler.model.concentration)
     tables = reference.all_indicators(
         state.factors.gamma, state.strengths, adjacency, observed, prior, reference.joint_indicators
     )
     full = reference.membership_targets(6, tables, adjacency, prior, how.non_link_weight)
     # one node has no links, and a concentration of its own
-    full += sampler.model.concentrations(small.training.degrees)[:, None] - how.alpha
+    full += how.alpha[:, None] - prior.alpha
+    assert (how.alpha != prior.alpha).any()
     error = draws.std(axis=0) / np.sqrt(len(draws)) + EXACT
     assert (np.abs(draws.mean(axis=0) - full) < 5 * error).all()
     assert (np.abs(draws.mean(axis=0) - 1.1 * full) > 5 * error).any()
@@ -185,8 +185,8 @@ def test_held_out_links_are_predicted_about_as_well_as_by_the_truth(network, spl
         assert probability[i] == pytest.approx(expected, rel=1e-5)
 
 
-def test_the_answer_to_held_out_pairs_changes_no_bit(split):
-    """Held-out pairs never enter: their answers turned round, the same factors come out."""
+def test_whether_held_out_pairs_are_links_changes_no_bit(split):
+    """Held-out pairs are never used: with links and non-links exchanged among them the factors are the same."""
     turned = replace(split, links=~split.links)
     one, other = (fitted(data, 5, sweeps=5)[1] for data in (split, turned))
     np.testing.assert_array_equal(one.factors.gamma, other.factors.gamma)
@@ -282,7 +282,7 @@ def test_a_fixed_background_stays_where_it_was_put(split):
     assert sampler.moments(state).strength_variance[-1] == 0.0
 
 
-def test_a_learned_background_stands_in_warm_up_and_then_finds_its_place(split):
+def test_a_learned_background_is_constant_in_warm_up_and_then_learned(split):
     """A tenth of the planted links come from the background: after 200 sweeps it is right within a factor of two."""
     sampler, state = fitted(split, 5, sweeps=0)
     for _ in range(100):
@@ -295,13 +295,13 @@ def test_a_learned_background_stands_in_warm_up_and_then_finds_its_place(split):
 
 
 class FixedStrengths(Svi):
-    """The strengths held where they are."""
+    """The approximation with fixed strengths."""
 
     def _update_strengths(self, state, nodes):
         return 0.0
 
 
-def test_what_mean_field_gets_wrong(tiny):
+def test_the_error_of_the_mean_field(tiny):
     """Two linked nodes, strengths known: the posterior has E[pi_11] = .574 and a standard deviation of .314, the
     factors have .688 and .251. They put the link in the stronger community, too surely. That is the family's fault and
     not the ascent's: full coordinate steps of the reference end at the same point."""

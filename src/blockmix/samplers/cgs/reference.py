@@ -1,7 +1,7 @@
-"""Collapsed Gibbs sampling in NumPy: equations (C1) to (C4) of docs/method.md.
+"""Collapsed Gibbs sampling in NumPy: equations (C1) to (C4).
 
-`pairs` lists the observed pairs, a row (a, b) each, `links` says which are links, and `indicators` has for every
-pair (z_ab, z_ba). `Beliefs` holds the prior; its background is a probability, or None where it is learned.
+`pairs` lists the observed pairs, a row (a, b) each, `links` marks those that are links, and `indicators` has for every
+pair (z_ab, z_ba). `Prior` holds the prior; its background is a probability, or None where it is learned.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Beliefs:
+class Prior:
     """Nodes, communities and the prior."""
 
     nodes: int
@@ -29,10 +29,8 @@ class Beliefs:
     background_prior: tuple[float, float] = (1.0, 1.0)
 
 
-def count(
-    pairs: Integers, links: NDArray[np.bool_], indicators: Integers, p: Beliefs
-) -> tuple[Matrix, Matrix]:
-    """n_ak, and for every community (last: for the pairs that did not meet) the non-links and links, m_k^(y)."""
+def count(pairs: Integers, links: NDArray[np.bool_], indicators: Integers, p: Prior) -> tuple[Matrix, Matrix]:
+    """Count n_ak, and for every community (last: for the pairs that did not meet) the non-links and links, m_k^(y)."""
     meetings = np.zeros((p.nodes, p.communities))
     met = np.zeros((p.communities + 1, 2))
     for (a, b), link, (z_ab, z_ba) in zip(pairs, links, indicators, strict=True):
@@ -42,8 +40,8 @@ def count(
     return meetings, met
 
 
-def log_collapsed(pairs: Integers, links: NDArray[np.bool_], indicators: Integers, p: Beliefs) -> float:
-    """(C1) log p(y, z): memberships and strengths integrated out."""
+def log_collapsed(pairs: Integers, links: NDArray[np.bool_], indicators: Integers, p: Prior) -> float:
+    """(C1) Compute log p(y, z): memberships and strengths integrated out."""
     meetings, met = count(pairs, links, indicators, p)
     alpha = np.broadcast_to(p.alpha, meetings.shape)
     total = float(np.sum(gammaln(meetings + alpha) - gammaln(alpha)))
@@ -56,8 +54,8 @@ def log_collapsed(pairs: Integers, links: NDArray[np.bool_], indicators: Integer
     return total + float(betaln(one + rest_1, zero + rest_0) - betaln(one, zero))
 
 
-def predictive(y: int, met: Matrix, p: Beliefs) -> Vector:
-    """(C2) L_k^(y) of every community and, last, of the pairs that do not meet."""
+def predictive(y: int, met: Matrix, p: Prior) -> Vector:
+    """(C2) Compute L_k^(y) of every community and, last, of the pairs that do not meet."""
     link = np.append(np.full(p.communities, p.eta[0]), p.background_prior[0]) + met[:, 1]
     non_link = np.append(np.full(p.communities, p.eta[1]), p.background_prior[1]) + met[:, 0]
     value: Vector = (link if y else non_link) / (link + non_link)
@@ -67,19 +65,19 @@ def predictive(y: int, met: Matrix, p: Beliefs) -> Vector:
 
 
 def joint_weights(u: Vector, v: Vector, likelihood: Vector) -> Matrix:
-    """(C3) The weight of every (z_ab, z_ba): u_k v_l L_k on the diagonal, u_k v_l L_rest off it, K^2 of them."""
+    """(C3) Compute the weight of every (z_ab, z_ba): u_k v_l L_k on the diagonal, u_k v_l L_rest elsewhere."""
     weights: Matrix = np.outer(u, v) * likelihood[-1]
     np.fill_diagonal(weights, u * v * likelihood[:-1])
     return weights
 
 
 def split_weights(u: Vector, v: Vector, likelihood: Vector) -> tuple[Vector, float]:
-    """(C3) The same in O(K): the diagonal u_k v_k L_k, and the rest L_rest (U V - sum_k u_k v_k) as one."""
+    """(C3) Compute the same in O(K): the diagonal u_k v_k L_k, and the rest L_rest (U V - sum_k u_k v_k) as one."""
     return u * v * likelihood[:-1], float(likelihood[-1] * (u.sum() * v.sum() - u @ v))
 
 
 def membership_moments(meetings: Matrix, alpha: float | Matrix) -> tuple[Matrix, NDArray[np.float64]]:
-    """(C4) E[pi_a] and E[pi_a pi_a'] of Dirichlet(alpha + n_a), for every node."""
+    """(C4) Compute E[pi_a] and E[pi_a pi_a'] of Dirichlet(alpha + n_a), for every node."""
     shape = meetings + alpha
     total = shape.sum(axis=1, keepdims=True)
     mean = shape / total
@@ -89,8 +87,8 @@ def membership_moments(meetings: Matrix, alpha: float | Matrix) -> tuple[Matrix,
     return mean, second
 
 
-def strength_moments(met: Matrix, p: Beliefs) -> tuple[Vector, Vector]:
-    """(C4) E[beta_k] and E[beta_k^2] of Beta(eta + m_k), the background last."""
+def strength_moments(met: Matrix, p: Prior) -> tuple[Vector, Vector]:
+    """(C4) Compute E[beta_k] and E[beta_k^2] of Beta(eta + m_k), the background last."""
     link = np.append(np.full(p.communities, p.eta[0]), p.background_prior[0]) + met[:, 1]
     both = np.append(np.full(p.communities, sum(p.eta)), sum(p.background_prior)) + met.sum(axis=1)
     mean, second = link / both, link * (link + 1.0) / (both * (both + 1.0))

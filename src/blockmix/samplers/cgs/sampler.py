@@ -1,9 +1,8 @@
-"""`cgs`: collapsed Gibbs sampling over all pairs: (C1) to (C4) of docs/method.md.
+"""`cgs`: collapsed Gibbs sampling over all pairs, equations (C1) to (C4), derived in README.md.
 
-Memberships and strengths are integrated out; what is sampled are the two indicators of every pair. It has no
-step size and no approximation, and costs O(N^2 K) a sweep: it is what other samplers are measured against
-on small networks. One chain runs on one thread, because every draw depends on the one before; several chains
-run side by side.
+Memberships and strengths are integrated out, and the two indicators of every pair are sampled. It has no step size and
+no approximation, and costs O(N^2 K) a sweep: other samplers are compared with it on small networks. One chain runs on
+one thread, because every draw depends on the one before; several chains run in parallel.
 """
 
 from __future__ import annotations
@@ -19,6 +18,7 @@ from blockmix.model import Model
 from blockmix.numerics.workers import Workers
 from blockmix.samplers.cgs.kernels import (
     Counts,
+    Frame,
     collapsed_sweep,
     draw_all_given,
     draw_memberships,
@@ -26,10 +26,10 @@ from blockmix.samplers.cgs.kernels import (
     new_pair_scratch,
     recount,
 )
+from blockmix.samplers.cgs.options import SECONDS_A_COMMUNITY, SECONDS_A_PAIR, CgsOptions
 from blockmix.samplers.contract import Arrays, ChainKey, Info
-from blockmix.samplers.data import network_of, small_network
+from blockmix.samplers.data import network_of, node_concentrations, small_network
 from blockmix.samplers.exact import (
-    check_limits,
     check_pairs,
     fixed_background,
     pairs_within_limits,
@@ -39,31 +39,10 @@ from blockmix.samplers.exact import (
 from blockmix.tables.layout import Key, Rows, empty_rows
 from blockmix.tables.predictor import Predictor
 
-# Seconds a pair costs, and every community adds to it (docs/lab-notes.md).
-SECONDS_A_PAIR, SECONDS_A_COMMUNITY = 1e-7, 1e-8
-
-
-@dataclass(frozen=True)
-class CgsOptions:
-    """What can be set on `cgs`.
-
-    Arguments:
-        start: "partition" or "random".
-        most_gigabytes: refuse networks whose indicators need more memory than this.
-        most_seconds: refuse networks on which a sweep is expected to take longer than this.
-    """
-
-    start: str = "partition"
-    most_gigabytes: float = 4.0
-    most_seconds: float = 60.0
-
-    def __post_init__(self) -> None:
-        check_limits(self)
-
 
 @dataclass
 class CgsState:
-    """The indicators (pairs x 2), what they add up to, and a draw of memberships and strengths given them."""
+    """State of a chain: indicators (pairs x 2), their counts, and a draw of memberships and strengths given them."""
 
     indicators: NDArray[Any]
     counts: Counts
@@ -73,7 +52,7 @@ class CgsState:
 
 
 def indicator_type(communities: int) -> type[np.unsignedinteger[Any]]:
-    """The smallest integers that number the communities.
+    """Return the smallest integer type that numbers the communities.
 
     >>> [indicator_type(k).__name__ for k in (2, 256, 257)]
     ['uint8', 'uint8', 'uint16']
@@ -84,9 +63,8 @@ def indicator_type(communities: int) -> type[np.unsignedinteger[Any]]:
 class Cgs:
     """The sampler bound to a network, a model and a pool of workers: `init` a chain, then `step` it.
 
-    After every sweep memberships and strengths are drawn given the indicators (C4), so that a state is a draw
-    of both from the posterior of the training pairs. A sweep measures `changed`, the share of pairs whose
-    indicators are new.
+    After every sweep memberships and strengths are drawn given the indicators (C4), so that a state is a posterior
+    sample of both given the training pairs. A sweep measures `changed`, the share of pairs with new indicators.
     """
 
     name, samples = "cgs", True
@@ -102,6 +80,7 @@ class Cgs:
             SECONDS_A_PAIR + SECONDS_A_COMMUNITY * k, options,
         )  # fmt: skip
         self.network, self.prior, self.background = network_of(data), prior_of(model), fixed_background(model)
+        self.alpha = node_concentrations(model, self.graph)
         check_pairs(self.pairs, self.network, self.nodes)
         self.predictor = Predictor(self.graph.degrees == 0)
         self.scratch = new_pair_scratch(self.nodes, k)
@@ -114,21 +93,21 @@ class Cgs:
             sampler.step(sampler.init((0, 0)), (0, 0), True)
 
     def init(self, key: ChainKey) -> CgsState:
-        """A chain at its starting state."""
+        """Return a chain at its starting state."""
         memberships, strengths = start_memberships(self.graph, self.model, self.options.start, key)
         return self.start_at(memberships, strengths.value, key)
 
     def start_at(
         self, memberships: NDArray[np.float64], strengths: NDArray[np.float64], key: ChainKey
     ) -> CgsState:
-        """A chain that begins at the given memberships (nodes x communities) and strengths, background last.
+        """Return a chain that begins at the given memberships (nodes x communities) and strengths, background last.
 
         The indicators are drawn given these, so that a chain that begins at a draw from the posterior is
         stationary.
         """
         indicators = np.zeros((self.pairs, 2), dtype=self.indicator_type)
         value = np.array(strengths, dtype=np.float64)
-        draw_all_given(self.network, memberships, value, self._word(key, 0), indicators, self.scratch)
+        draw_all_given(self.network, memberships, value, self._frame(key, 0).key, indicators, self.scratch)
         rows = empty_rows(self.nodes, self.slots)
         rows.words[:, ::2] = np.arange(self.slots)
         rows.weights[:, 1::2] = memberships
@@ -138,40 +117,36 @@ class Cgs:
         k = self.communities
         counts = Counts(np.zeros((self.nodes, k), dtype=np.int32), np.zeros((k + 1, 2), dtype=np.int64))
         recount(self.network, indicators, counts, self.scratch.row)
-        rows.total[:] = counts.meetings.sum(axis=1) + k * self.model.concentrations(self.graph.degrees)
+        rows.total[:] = counts.meetings.sum(axis=1) + k * self.alpha
         return CgsState(indicators, counts, rows, strengths)
 
-    @staticmethod
-    def _word(key: ChainKey, sweep: int) -> Key:
-        return Key(np.uint32(key[0]), np.uint32(key[1]), np.uint32(sweep))
+    def _frame(self, key: ChainKey, sweep: int) -> Frame:
+        word = Key(np.uint32(key[0]), np.uint32(key[1]), np.uint32(sweep))
+        return Frame(self.network, self.alpha, self.prior, self.background, word)
 
     def step(self, state: CgsState, key: ChainKey, warm_up: bool) -> Info:
-        """One sweep over all pairs, then memberships and strengths given the indicators.
+        """Make one sweep over all pairs, then draw memberships and strengths given the indicators.
 
         The law is the same in warm-up: there is nothing to adapt.
         """
-        word = self._word(key, state.sweep)
-        changed = collapsed_sweep(
-            self.network, self.prior, self.background, word, state.indicators, state.counts, self.scratch
-        )
-        draw_memberships(
-            self.network, self.prior, word, state.counts.meetings, state.rows, self.scratch.weight
-        )
-        draw_strengths(self.prior, self.background, word, state.counts.pairs, state.strengths)
+        frame, counts = self._frame(key, state.sweep), state.counts
+        changed = collapsed_sweep(frame, state.indicators, counts, self.scratch)
+        draw_memberships(self.alpha, frame.key, counts.meetings, state.rows, self.scratch.weight)
+        draw_strengths(frame, counts.pairs, state.strengths)
         state.sweep += 1
         measures = {"changed": changed / max(self.pairs, 1)}
         return Info(float(state.strengths[-1]), self.nodes, 1, measures)
 
     def sweeps_done(self, state: CgsState) -> int:
-        """Sweeps made so far."""
+        """Return the number of sweeps made so far."""
         return state.sweep
 
     def memberships(self, state: CgsState) -> Rows:
-        """The memberships drawn given the indicators."""
+        """Return the memberships drawn given the indicators."""
         return state.rows
 
     def strengths(self, state: CgsState) -> NDArray[np.float64]:
-        """The strengths drawn given the indicators, the background last."""
+        """Return the strengths drawn given the indicators, the background last."""
         return state.strengths
 
     def predict(
@@ -181,7 +156,7 @@ class Cgs:
         self.predictor.predict(self.workers, pairs, state.rows, state.strengths, keep, share, out)
 
     def arrays(self, state: CgsState) -> dict[str, NDArray[Any]]:
-        """Everything the state is, for a checkpoint; counts follow from the indicators."""
+        """Return the arrays of the state, for a checkpoint; counts are computed from the indicators."""
         return {
             "indicators": state.indicators,
             "words": state.rows.words,
@@ -190,7 +165,7 @@ class Cgs:
         }
 
     def restore(self, arrays: Arrays) -> CgsState:
-        """The state that `arrays` was made from."""
+        """Return the state that `arrays` was made from."""
         words = np.array(arrays["words"])
         rows = Rows(words, words.view(np.float32), np.zeros(self.nodes, dtype=np.float32))
         state = self._with_counts(np.array(arrays["indicators"]), rows, np.array(arrays["strengths"]))

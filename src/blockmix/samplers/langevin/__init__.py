@@ -1,1 +1,1 @@
-"""What `sgmc` and `sgmc-m` share: the moves of single numbers, strengths, schedules."""
+"""Shared by `sgmc` and `sgmc-m`: the Langevin step of one number, strengths, step sizes, settings."""

@@ -1,4 +1,4 @@
-"""Strengths of Langevin dynamics at their start, their schedule, and the background's limit in warm-up."""
+"""Strengths of Langevin dynamics at their start, the step sizes of a sweep, and the background's limit in warm-up."""
 
 from __future__ import annotations
 
@@ -6,41 +6,42 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockmix.model import Model
-from blockmix.samplers.langevin.dynamics import Links, Schedule
+from blockmix.samplers.langevin.dynamics import Schedule, StrengthState
 from blockmix.samplers.langevin.options import LangevinOptions
 
 NO_BLOCKS = (0, 0)
-# In the first sweeps of warm-up the background explains at most this share of the density, as in `scir`.
-BACKGROUND_HELD_DOWN, BACKGROUND_SHARE = 50, 0.1
 
 
 def theta_at(
     value: NDArray[np.float64], expansion: NDArray[np.float64], prior: NDArray[np.float64],
     shown: NDArray[np.float64], blocks: NDArray[np.float64],
-) -> Links:  # fmt: skip
-    """Strengths at these values, each theta with the mean of its total, prior + M."""
+) -> StrengthState:  # fmt: skip
+    """Return strengths at these values, each theta with the mean of its total, prior + M."""
     total = prior.sum(axis=1) + expansion
-    return Links(np.stack([(1.0 - value) * total, value * total], axis=1), expansion, prior, shown, blocks)
+    theta = np.stack([(1.0 - value) * total, value * total], axis=1)
+    return StrengthState(theta, expansion, prior, shown, blocks)
 
 
-def links_at(model: Model, value: NDArray[np.float64], expansion: NDArray[np.float64]) -> Links:
-    """Strengths and, last, background of the assortative model at these values; `expansion` is M of (S1)."""
+def strengths_at(model: Model, value: NDArray[np.float64], expansion: NDArray[np.float64]) -> StrengthState:
+    """Return strengths and, last, background of the assortative model at these values; `expansion` is M of (S1)."""
     prior = np.ones((len(value), 2))
     prior[:-1] = model.eta[::-1]
     return theta_at(value, expansion, prior, value.copy(), np.zeros(NO_BLOCKS))
 
 
 def schedule_of(options: LangevinOptions, communities: int, iterations: int, warm_up: bool) -> Schedule:
-    """(L9) The steps, where a sweep has so many iterations; in warm-up the expansions of the strengths adapt at the
-    strengths' own pace."""
+    """(L9) Return the steps; `iterations` is their number in a sweep.
+
+    In warm-up the expansions of the strengths adapt at the rate of the strengths' own step.
+    """
     step, strength_step = options.steps(communities)
     decay = options.decay if options.schedule == "annealed" else 0.0
     adapt = min(strength_step, 1.0) if warm_up and options.expand else 0.0
     return Schedule(step, strength_step, options.delay_of(iterations), decay, adapt)
 
 
-def hold_background_down(links: Links, most: float) -> None:
-    """Left free before communities have formed, the background can take all links, and they never do."""
-    if links.value[-1] > most:
-        links.value[-1] = most
-        links.theta[-1] = links.theta[-1].sum() * np.array([1.0 - most, most])
+def limit_background(strengths: StrengthState, most: float) -> None:
+    """Lower the background to `most`: before communities have formed it could explain all links, and they never do."""
+    if strengths.value[-1] > most:
+        strengths.value[-1] = most
+        strengths.theta[-1] = strengths.theta[-1].sum() * np.array([1.0 - most, most])

@@ -8,22 +8,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from blockmix.numerics.compile import exact_kernel, kernel
-from blockmix.samplers.langevin.dynamics import (
-    Dense,
-    Dynamics,
-    Links,
-    Work,
-    first_of_run,
-    meet_pairs,
-    move_strength,
-)
-from blockmix.tables.layout import Key
+from blockmix.model.links import outcome_probability
+from blockmix.numerics.compile import exact_kernel, lean_kernel
+from blockmix.samplers.langevin.dynamics import first_of_run, move_strength
+from blockmix.samplers.minibatch import PairBatch
+from blockmix.samplers.sgmc.nodes import Dense, Frame, Work, sum_pairs
 
 
-@kernel
+@lean_kernel
 def block_slopes(a: int, blocks: np.ndarray, dense: Dense, work: Work) -> None:
-    """(B2) q = B pi_a into `work.slope`."""
+    """(B2) Compute q = B pi_a into `work.slope`."""
     inverse = 1.0 / dense.total[a]
     work.slope[:] = 0.0
     for k in range(len(blocks)):
@@ -32,40 +26,38 @@ def block_slopes(a: int, blocks: np.ndarray, dense: Dense, work: Work) -> None:
             work.slope[j] += pi * blocks[k, j]
 
 
-@kernel
-def block_answers(blocks: np.ndarray, work: Work) -> None:
-    """(B2) B G into `work.answer`."""
-    work.answer[:] = 0.0
+@lean_kernel
+def block_results(blocks: np.ndarray, work: Work) -> None:
+    """(B2) Compute B G into `work.result`."""
+    work.result[:] = 0.0
     for k in range(len(blocks)):
         for j in range(len(blocks)):
-            work.answer[j] += work.gain[k] * blocks[k, j]
+            work.result[j] += work.gain[k] * blocks[k, j]
 
 
 @exact_kernel
-def update_blocks(
-    a: int, y: int, others: np.ndarray, count: int, scale: float, eps: float, rate: float, how: Dynamics,
-    key: Key, dense: Dense, links: Links, work: Work,
-) -> None:  # fmt: skip
+def update_blocks(batch: PairBatch, eps: float, rate: float, frame: Frame, work: Work) -> None:
     """(B3) Move the strengths of a random run of rows of B, from the upper triangle into both halves.
 
     All pairs share node a, so that sum w(k, l) = pi_ak B_kl^(y) V_l.
     """
-    blocks = links.blocks
+    a, y, dense, how = batch.node, batch.y, frame.dense, frame.how
+    blocks = frame.strengths.blocks
     communities = len(blocks)
     block_slopes(a, blocks, dense, work)
-    meet_pairs(y, others, count, scale, 0.0, dense, work)
+    sum_pairs(batch, 0.0, dense, work)
     inverse = 1.0 / dense.total[a]
     for k in range(communities):
-        work.answer[k] = np.float64(dense.phi[a, k]) * inverse
-    first = first_of_run(communities, key)
+        work.result[k] = np.float64(dense.phi[a, k]) * inverse
+    first = first_of_run(communities, frame.key)
     for i in range(how.run):
         k = (first + i) % communities
         for j in range(k, communities):
-            met = work.answer[k] * work.gain[j]
+            met = work.result[k] * work.gain[j]
             if j != k:
-                met += work.answer[j] * work.gain[k]
-            strength = blocks[k, j] if y else 1.0 - blocks[k, j]
-            number = k * communities + j
-            new = move_strength(number, y, strength * met, eps, rate, how.preconditioned, key, links)
+                met += work.result[j] * work.gain[k]
+            inside = outcome_probability(y, blocks[k, j]) * met
+            s = k * communities + j
+            new = move_strength(s, y, inside, eps, rate, how.preconditioned, frame.key, frame.strengths)
             blocks[k, j] = new
             blocks[j, k] = new

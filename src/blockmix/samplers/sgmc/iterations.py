@@ -1,75 +1,72 @@
-"""Stochastic gradient Langevin dynamics: whole mini-batches, memberships first and then strengths, (L1) to (L9).
+"""Whole iterations of `sgmc`: draw a mini-batch, move its nodes, then the strengths, (L1) to (L9).
 
-Nodes of a mini-batch read the old memberships and write new ones, which are put in place afterwards: neither their
+Nodes of a mini-batch read the old memberships and write new ones, which `put_in_place` copies afterwards: neither their
 order nor the number of threads matters. A mini-batch too large for the buffer of new memberships is done in pieces
-of `PIECE` nodes, so that memory does not follow the largest degree.
+of `PIECE` nodes, so that memory does not grow with the largest degree. Strengths move last, because they read
+the new memberships.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from blockmix.numerics.compile import kernel
+from blockmix.model.links import excess, outcome_probability
+from blockmix.numerics.compile import lean_kernel
 from blockmix.samplers.langevin.dynamics import (
-    Dense,
-    Dynamics,
-    Links,
     Schedule,
-    Work,
+    StrengthState,
     first_of_run,
-    meet_pairs,
-    meet_partners,
-    move_memberships,
     move_strength,
     step_size,
 )
-from blockmix.samplers.sgmc.blocks import block_answers, block_slopes, update_blocks
-from blockmix.tables.layout import Key, Network
+from blockmix.samplers.minibatch import PairBatch
+from blockmix.samplers.sgmc.blocks import block_results, block_slopes, update_blocks
+from blockmix.samplers.sgmc.nodes import Dense, Frame, Work, move_memberships, sum_pairs, sum_partners
+from blockmix.tables.layout import Key
 from blockmix.tables.minibatch import draw_pairs
 
 PIECE = 1024
 
 
-@kernel
-def slopes(a: int, dense: Dense, links: Links, work: Work) -> None:
-    """(L4), (B2) u with Z_ab = base + u . pi_b."""
-    if len(links.blocks):
-        block_slopes(a, links.blocks, dense, work)
+@lean_kernel
+def slopes(a: int, dense: Dense, strengths: StrengthState, work: Work) -> None:
+    """(L4), (B2) Compute u with Z_ab = base + u . pi_b."""
+    if len(strengths.blocks):
+        block_slopes(a, strengths.blocks, dense, work)
         return
     inverse = 1.0 / dense.total[a]
-    background = links.value[-1]
+    background = strengths.value[-1]
     for k in range(len(work.slope)):
-        work.slope[k] = (links.value[k] - background) * np.float64(dense.phi[a, k]) * inverse
+        work.slope[k] = excess(strengths.value[k], background) * np.float64(dense.phi[a, k]) * inverse
 
 
-@kernel
-def answers(links: Links, work: Work) -> None:
-    """(L4), (B2) What the sums over partners say of every community: d_k G_k, or (B G)_k."""
-    if len(links.blocks):
-        block_answers(links.blocks, work)
+@lean_kernel
+def results(strengths: StrengthState, work: Work) -> None:
+    """(L4), (B2) Compute what the sums over partners give for every community: d_k G_k, or (B G)_k."""
+    if len(strengths.blocks):
+        block_results(strengths.blocks, work)
         return
-    background = links.value[-1]
-    for k in range(len(work.answer)):
-        work.answer[k] = (links.value[k] - background) * work.gain[k]
+    background = strengths.value[-1]
+    for k in range(len(work.result)):
+        work.result[k] = excess(strengths.value[k], background) * work.gain[k]
 
 
-@kernel
+@lean_kernel
 def update_nodes(
-    begin: int, end: int, nodes: np.ndarray, eps: float, network: Network, dense: Dense, fresh: Dense,
-    links: Links, how: Dynamics, key: Key, work: Work,
-) -> None:  # fmt: skip
-    """(L5), (L6) New memberships of nodes[begin:end] into the same places of `fresh`."""
+    begin: int, end: int, nodes: np.ndarray, eps: float, frame: Frame, fresh: Dense, work: Work
+) -> None:
+    """(L5), (L6) Write new memberships of nodes[begin:end] to the same places of `fresh`."""
     for i in range(begin, end):
         a = nodes[i]
-        slopes(a, dense, links, work)
-        w = meet_partners(a, links.value[-1], network, dense, how, key, work)
-        answers(links, work)
-        move_memberships(a, i, w, eps, network, dense, fresh, how, key, work)
+        slopes(a, frame.dense, frame.strengths, work)
+        w = sum_partners(a, frame.strengths.value[-1], frame, work)
+        results(frame.strengths, work)
+        move_memberships(a, i, w, eps, frame, fresh, work)
 
 
-@kernel
+@lean_kernel
 def put_in_place(nodes: np.ndarray, fresh: Dense, dense: Dense) -> None:
-    """Let the new memberships of these nodes count."""
+    """Copy the new memberships of these nodes to the table that the next update reads."""
     for i in range(len(nodes)):
         a = nodes[i]
         for k in range(dense.phi.shape[1]):
@@ -77,57 +74,57 @@ def put_in_place(nodes: np.ndarray, fresh: Dense, dense: Dense) -> None:
         dense.total[a] = fresh.total[i]
 
 
-@kernel
-def update_strengths(
-    a: int, y: int, others: np.ndarray, count: int, scale: float, eps: float, rate: float, how: Dynamics,
-    key: Key, dense: Dense, links: Links, work: Work,
-) -> None:  # fmt: skip
+@lean_kernel
+def update_strengths(batch: PairBatch, eps: float, rate: float, frame: Frame, work: Work) -> None:
     """(L7), (L8) Move a random run of the strengths and, where it is learned, the background."""
-    if len(links.blocks):
-        update_blocks(a, y, others, count, scale, eps, rate, how, key, dense, links, work)
+    strengths, dense, how, key = frame.strengths, frame.dense, frame.how, frame.key
+    if len(strengths.blocks):
+        update_blocks(batch, eps, rate, frame, work)
         return
-    value = links.value
+    a, y, value = batch.node, batch.y, strengths.value
     communities = len(work.slope)
     background = value[-1]
-    slopes(a, dense, links, work)
-    apart = meet_pairs(y, others, count, scale, background, dense, work)
+    slopes(a, dense, strengths, work)
+    apart = sum_pairs(batch, background, dense, work)
     inverse = 1.0 / dense.total[a]
     for k in range(communities):
-        work.answer[k] = np.float64(dense.phi[a, k]) * inverse * work.gain[k]
-        apart -= work.answer[k]
+        work.result[k] = np.float64(dense.phi[a, k]) * inverse * work.gain[k]
+        apart -= work.result[k]
     first = first_of_run(communities, key)
     for i in range(how.run):
         k = (first + i) % communities
-        strength = value[k] if y else 1.0 - value[k]
-        value[k] = move_strength(k, y, strength * work.answer[k], eps, rate, how.preconditioned, key, links)
+        inside = outcome_probability(y, value[k]) * work.result[k]
+        value[k] = move_strength(k, y, inside, eps, rate, how.preconditioned, key, strengths)
     if how.learn_background:
-        outside = max(apart, 0.0) * (background if y else 1.0 - background)
-        value[communities] = move_strength(communities, y, outside, eps, rate, how.preconditioned, key, links)
+        outside = max(apart, 0.0) * outcome_probability(y, background)
+        value[communities] = move_strength(
+            communities, y, outside, eps, rate, how.preconditioned, key, strengths
+        )
 
 
-@kernel
+@lean_kernel
 def iterate(
-    first: int, last: int, large: int, non_links: int, network: Network, nodes: np.ndarray, dense: Dense,
-    fresh: Dense, links: Links, how: Dynamics, schedule: Schedule, key: Key, work: Work,
+    first: int, last: int, large: int, schedule: Schedule, frame: Frame, nodes: np.ndarray, fresh: Dense, work: Work
 ) -> tuple[int, int]:  # fmt: skip
-    """Iterations first, first + 1, ... up to `last`, or to one with a mini-batch of `large` nodes or more.
+    """Run iterations first, first + 1, ... up to `last`, or to one with a mini-batch of `large` nodes or more.
 
     Returns the first iteration not done, and how many nodes were updated. The iteration is part of the key; `nodes`
     is room for a mini-batch.
     """
     updates = 0
     for t in range(first, last):
-        now = Key(key.low, key.high, np.uint32(t))
-        a, y, count, scale = draw_pairs(network, non_links, now, nodes[1:])
+        key = Key(frame.key.low, frame.key.high, np.uint32(t))
+        now = Frame(frame.network, frame.dense, frame.strengths, frame.how, key)
+        a, y, count, scale = draw_pairs(frame.network, frame.how.batch_non_links, key, nodes[1:])
         if count + 1 >= large:
             return t, updates
         nodes[0] = a
         eps = step_size(t, schedule.step, schedule.delay, schedule.decay)
         for begin in range(0, count + 1, PIECE):
             piece = nodes[begin : min(begin + PIECE, count + 1)]
-            update_nodes(0, len(piece), piece, eps, network, dense, fresh, links, how, now, work)
-            put_in_place(piece, fresh, dense)
+            update_nodes(0, len(piece), piece, eps, now, fresh, work)
+            put_in_place(piece, fresh, frame.dense)
         eps = step_size(t, schedule.strength_step, schedule.delay, schedule.decay)
-        update_strengths(a, y, nodes[1:], count, scale, eps, schedule.adapt, how, now, dense, links, work)
+        update_strengths(PairBatch(a, y, nodes[1 : count + 1], scale), eps, schedule.adapt, now, work)
         updates += count + 1
     return last, updates

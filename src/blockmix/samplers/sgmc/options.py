@@ -9,4 +9,4 @@ from blockmix.samplers.langevin.options import LangevinOptions
 
 @dataclass(frozen=True)
 class SgmcOptions(LangevinOptions):
-    """What can be set on `sgmc`, for either model: see `LangevinOptions`."""
+    """Settings of `sgmc`, for either model: see `LangevinOptions`."""

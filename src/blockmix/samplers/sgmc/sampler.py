@@ -1,9 +1,9 @@
-"""`sgmc`: stochastic gradient Langevin dynamics on stratified mini-batches, (L1) to (L10) of docs/method.md.
+"""`sgmc`: stochastic gradient Langevin dynamics on stratified mini-batches, equations (L1) to (L10).
 
-The paper's sampler with its preconditioner put back (E2) and exact scales (E3), (E4). An iteration draws a node and
-a coin, updates the memberships of every node in that mini-batch from a sample of partners, and then the strengths
-from the mini-batch's pairs. It costs O(n K), whatever the size of the network; a sweep is as many iterations as
-update about as many nodes as there are.
+The paper's sampler with its preconditioner corrected (E2) and exact scales (E3), (E4); README.md has the derivation and
+the order in which the files of this folder are read. An iteration draws a node and a coin, updates the memberships of
+every node in that mini-batch from a sample of partners, and then the strengths from the mini-batch's pairs. It costs
+O(n K), whatever the size of the network; a sweep is as many iterations as update about as many nodes as there are.
 """
 
 from __future__ import annotations
@@ -18,24 +18,11 @@ from blockmix.graph.split import HeldOut
 from blockmix.model import Model
 from blockmix.numerics.workers import WORTH_A_THREAD, Workers
 from blockmix.samplers.contract import Arrays, ChainKey, Info
-from blockmix.samplers.data import small_network
-from blockmix.samplers.langevin.dynamics import (
-    LEAST_STRENGTH,
-    Dense,
-    Dynamics,
-    Links,
-    Schedule,
-    new_work,
-    step_size,
-)
-from blockmix.samplers.langevin.strengths import (
-    BACKGROUND_HELD_DOWN,
-    BACKGROUND_SHARE,
-    hold_background_down,
-    links_at,
-    schedule_of,
-)
-from blockmix.samplers.minibatch import MiniBatches, iteration_key
+from blockmix.samplers.data import node_concentrations, small_network
+from blockmix.samplers.langevin.dynamics import LEAST_STRENGTH, Dynamics, Schedule, StrengthState, step_size
+from blockmix.samplers.langevin.options import BACKGROUND_SHARE, BACKGROUND_SWEEPS
+from blockmix.samplers.langevin.strengths import limit_background, schedule_of, strengths_at
+from blockmix.samplers.minibatch import MiniBatches, PairBatch, iteration_key
 from blockmix.samplers.sgmc.iterations import (
     PIECE,
     iterate,
@@ -43,20 +30,21 @@ from blockmix.samplers.sgmc.iterations import (
     update_nodes,
     update_strengths,
 )
+from blockmix.samplers.sgmc.nodes import Dense, Frame, new_work
 from blockmix.samplers.sgmc.options import SgmcOptions
 from blockmix.samplers.starts.memberships import HOME_SHARE, random_parts, start_strengths
 from blockmix.samplers.starts.partition import find_parts
-from blockmix.tables.layout import Key, Rows, empty_rows
+from blockmix.tables.layout import Rows, empty_rows
 from blockmix.tables.minibatch import draw_pairs
 from blockmix.tables.predictor import Predictor
 
 
 @dataclass
 class SgmcState:
-    """Everything a chain is: memberships, strengths, iterations and sweeps done; `shown` is a copy for readers."""
+    """State of a chain: memberships, strengths, iterations and sweeps done; `shown` caches `memberships`."""
 
     dense: Dense
-    links: Links
+    strengths: StrengthState
     iteration: int = 0
     sweep: int = 0
     shown: tuple[int, Rows] | None = None
@@ -66,8 +54,8 @@ class Sgmc:
     """The sampler bound to a network, a model and a pool of workers: `init` a chain, then `step` it.
 
     A sweep measures `step`, the step of the memberships at its end. The background, which the paper fixes, is
-    learned like a strength where the model leaves it open (L8). The printed form does not learn it: it keeps it at
-    the number given, or at a tenth of the density.
+    learned like a strength where the model does not fix it (L8). The printed form does not learn it: it keeps the
+    value given, or a tenth of the density.
     """
 
     name, samples = "sgmc", True
@@ -80,9 +68,9 @@ class Sgmc:
         self.predictor = Predictor(self.graph.degrees == 0)
         self.batches = MiniBatches(data, options.batch_non_links)
         self.how = Dynamics(
-            options.neighbors, options.non_neighbors, model.concentration, model.unlinked_concentration,
-            options.preconditioned, options.expand, max(1, round(options.strength_share * k)),
-            model.background is None and options.preconditioned,
+            options.neighbors, options.non_neighbors, options.batch_non_links,
+            node_concentrations(model, self.graph), options.preconditioned, options.expand,
+            max(1, round(options.strength_share * k)), model.background is None and options.preconditioned,
         )  # fmt: skip
         piece = min(PIECE, self.batches.room + 1)
         self.fresh = Dense(np.zeros((piece, k), dtype=np.float32), np.zeros(piece))
@@ -105,98 +93,97 @@ class Sgmc:
             sampler.predict(state, tiny.pairs, 0.0, 1.0, np.zeros(tiny.n_pairs))
 
     def init(self, key: ChainKey) -> SgmcState:
-        """A chain at its starting state."""
+        """Return a chain at its starting state."""
         rng = np.random.default_rng([int(key[0]), int(key[1])])
         if self.options.start == "random":
             pi = rng.exponential(size=(self.nodes, self.communities))
-            return self.start_at(pi / pi.sum(axis=1, keepdims=True), self._random_links(rng))
+            return self.start_at(pi / pi.sum(axis=1, keepdims=True), self._random_strengths(rng))
         parts = self._parts(rng)
         pi = np.full((self.nodes, self.communities), (1.0 - HOME_SHARE) / self.communities)
         pi[np.arange(self.nodes), parts] += HOME_SHARE
-        return self.start_at(pi, self._links_of(parts))
+        return self.start_at(pi, self._strengths_of(parts))
 
-    def start_at(self, memberships: NDArray[np.float64], links: Links) -> SgmcState:
-        """A chain that begins at the given memberships (nodes x communities) and strengths."""
-        degrees = self.graph.degrees
-        totals = self.communities * self.model.concentrations(degrees) + self.how.expand * degrees
+    def start_at(self, memberships: NDArray[np.float64], strengths: StrengthState) -> SgmcState:
+        """Return a chain that begins at the given memberships (nodes x communities) and strengths."""
+        totals = self.communities * self.how.alpha + self.how.expand * self.graph.degrees
         phi = (memberships * totals[:, None]).astype(np.float32)
-        return SgmcState(Dense(phi, phi.sum(axis=1, dtype=np.float64)), links)
+        return SgmcState(Dense(phi, phi.sum(axis=1, dtype=np.float64)), strengths)
 
     def _parts(self, rng: np.random.Generator) -> NDArray[np.int64]:
         return find_parts(self.graph, self.communities, rng)
 
-    def _links_of(self, parts: NDArray[np.int64]) -> Links:
-        """Strengths at the density inside the parts, the background at most where it is held down to."""
+    def _strengths_of(self, parts: NDArray[np.int64]) -> StrengthState:
+        """Return strengths at the density inside the parts, the background at most at its limit."""
         start = start_strengths(self.graph, parts, self.model)
         if self.model.background is None:
             start.value[-1] = min(start.value[-1], self.most_background)
-        return self.links_at(start.value, start.total)
+        return self.strengths_at(start.value, start.total)
 
-    def _random_links(self, rng: np.random.Generator) -> Links:
-        """Every strength somewhere between weak and strong, which breaks the symmetry."""
-        links = self._links_of(random_parts(self.graph, self.communities, rng))
-        value = np.append(rng.uniform(0.1, 0.9, self.communities), links.value[-1])
-        return self.links_at(value, links.expansion)
+    def _random_strengths(self, rng: np.random.Generator) -> StrengthState:
+        """Draw every strength between weak and strong, which breaks the symmetry."""
+        start = self._strengths_of(random_parts(self.graph, self.communities, rng))
+        value = np.append(rng.uniform(0.1, 0.9, self.communities), start.value[-1])
+        return self.strengths_at(value, start.expansion)
 
-    def links_at(self, value: NDArray[np.float64], pairs: NDArray[np.float64]) -> Links:
-        """Strengths and background at these values; `pairs` is what the expansions M begin at (S1)."""
-        return links_at(self.model, value, pairs * self.how.expand)
+    def strengths_at(self, value: NDArray[np.float64], pairs: NDArray[np.float64]) -> StrengthState:
+        """Return strengths and background at these values; the expansions M of (S1) begin at `pairs`."""
+        return strengths_at(self.model, value, pairs * self.how.expand)
 
     def step(self, state: SgmcState, key: ChainKey, warm_up: bool) -> Info:
-        """One sweep: iterations in compiled code, and those with a large mini-batch over all workers."""
+        """Make one sweep: iterations in compiled code, and those with a large mini-batch over all workers."""
         schedule = self._schedule(warm_up)
         last, updates = state.iteration + self.batches.per_sweep, 0
         while state.iteration < last:
             state.iteration, done = iterate(
-                state.iteration, last, self.large, self.batches.non_links, self.batches.network, self.batch,
-                state.dense, self.fresh, state.links, self.how, schedule, iteration_key(key, 0), self.work[0],
+                state.iteration, last, self.large, schedule, self._frame(state, key), self.batch, self.fresh,
+                self.work[0],
             )  # fmt: skip
             updates += done
             if state.iteration < last:
-                updates += self._iterate_large(state, iteration_key(key, state.iteration), schedule)
+                updates += self._iterate_large(state, key, schedule)
                 state.iteration += 1
-        if warm_up and self.how.learn_background and state.sweep < BACKGROUND_HELD_DOWN:
-            hold_background_down(state.links, self.most_background)
+        if warm_up and self.how.learn_background and state.sweep < BACKGROUND_SWEEPS:
+            limit_background(state.strengths, self.most_background)
         state.sweep += 1
         eps = step_size(float(last), schedule.step, schedule.delay, schedule.decay)
         return Info(self._background(state), int(updates), self.batches.per_sweep, {"step": eps})
 
+    def _frame(self, state: SgmcState, key: ChainKey) -> Frame:
+        """Return what the updates of the next iteration read."""
+        word = iteration_key(key, state.iteration)
+        return Frame(self.batches.network, state.dense, state.strengths, self.how, word)
+
     def _schedule(self, warm_up: bool) -> Schedule:
         return schedule_of(self.options, self.communities, self.batches.per_sweep, warm_up)
 
-    def _iterate_large(self, state: SgmcState, key: Key, schedule: Schedule) -> int:
-        """One iteration with its nodes shared out over the workers; the bits are those of `iterate`."""
-        network, nodes, t = self.batches.network, self.batch, float(state.iteration)
-        a, y, count, scale = draw_pairs(network, self.batches.non_links, key, nodes[1:])
+    def _iterate_large(self, state: SgmcState, key: ChainKey, schedule: Schedule) -> int:
+        """Make one iteration with its nodes divided among the workers; the bits are those of `iterate`."""
+        frame, nodes, t = self._frame(state, key), self.batch, float(state.iteration)
+        a, y, count, scale = draw_pairs(frame.network, self.batches.non_links, frame.key, nodes[1:])
         nodes[0] = a
         eps = step_size(t, schedule.step, schedule.delay, schedule.decay)
         for begin in range(0, count + 1, PIECE):
             piece = nodes[begin : min(begin + PIECE, count + 1)]
 
             def update(worker: int, low: int, high: int, piece: NDArray[np.int64] = piece) -> None:
-                update_nodes(
-                    low, high, piece, eps, network, state.dense, self.fresh, state.links, self.how, key,
-                    self.work[worker],
-                )  # fmt: skip
+                update_nodes(low, high, piece, eps, frame, self.fresh, self.work[worker])
 
             self.workers.share(len(piece), update)
             put_in_place(piece, self.fresh, state.dense)
         eps = step_size(t, schedule.strength_step, schedule.delay, schedule.decay)
-        update_strengths(
-            a, y, nodes[1:], count, scale, eps, schedule.adapt, self.how, key, state.dense, state.links,
-            self.work[0],
-        )  # fmt: skip
+        batch = PairBatch(int(a), int(y), nodes[1 : count + 1], float(scale))
+        update_strengths(batch, eps, schedule.adapt, frame, self.work[0])
         return int(count) + 1
 
     def _background(self, state: SgmcState) -> float:
-        return float(state.links.value[-1])
+        return float(state.strengths.value[-1])
 
     def sweeps_done(self, state: SgmcState) -> int:
-        """Sweeps made so far."""
+        """Return the number of sweeps made so far."""
         return state.sweep
 
     def memberships(self, state: SgmcState) -> Rows:
-        """Rows with a slot for every community, in order; made once a sweep."""
+        """Return rows with a slot for every community, in order; they are made once a sweep."""
         if state.shown is None:
             rows = empty_rows(self.nodes, self.slots)
             rows.words[:, ::2] = np.arange(self.slots)
@@ -209,8 +196,8 @@ class Sgmc:
         return rows
 
     def strengths(self, state: SgmcState) -> NDArray[np.float64]:
-        """Strengths of the communities, the background last."""
-        return state.links.value
+        """Return the strengths of the communities, the background last."""
+        return state.strengths.value
 
     def predict(
         self, state: SgmcState, pairs: NDArray[np.int64], keep: float, share: float, out: NDArray[np.float64]
@@ -220,12 +207,12 @@ class Sgmc:
         self.predictor.predict(self.workers, pairs, rows, strengths, keep, share, out)
 
     def arrays(self, state: SgmcState) -> dict[str, NDArray[Any]]:
-        """Everything the state is, for a checkpoint."""
+        """Return the arrays of the state, for a checkpoint."""
         counts = np.array([state.iteration, state.sweep], dtype=np.int64)
-        return {**state.dense._asdict(), **state.links._asdict(), "counts": counts}
+        return {**state.dense._asdict(), **state.strengths._asdict(), "counts": counts}
 
     def restore(self, arrays: Arrays) -> SgmcState:
-        """The state that `arrays` was made from."""
+        """Return the state that `arrays` was made from."""
         dense = Dense(*(np.array(arrays[name]) for name in Dense._fields))
-        links = Links(*(np.array(arrays[name]) for name in Links._fields))
-        return SgmcState(dense, links, int(arrays["counts"][0]), int(arrays["counts"][1]))
+        strengths = StrengthState(*(np.array(arrays[name]) for name in StrengthState._fields))
+        return SgmcState(dense, strengths, int(arrays["counts"][0]), int(arrays["counts"][1]))

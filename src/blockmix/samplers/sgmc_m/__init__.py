@@ -1,1 +1,1 @@
-"""`sgmc-m`: the same with active, candidate and bulk communities."""
+"""`sgmc-m`: Langevin dynamics with active, candidate and bulk communities."""

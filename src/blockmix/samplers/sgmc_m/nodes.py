@@ -1,8 +1,8 @@
-"""The local update of `sgmc-m`: a node's followed communities one by one, its bulk in one shot, (A3) to (A7).
+"""The update of one node in `sgmc-m`: its listed communities one by one, its bulk as one number, (A2) to (A7).
 
-With p_a = (bulk value)/(total of row a) every sum over communities is a sum over followed ones and a closed form for
+With p_a = (bulk value)/(total of row a) every sum over communities is a sum over listed ones and a closed form for
 the rest: sum_k d_k pi_ak pi_bk costs as many terms as row b is long, (A4), and the sums that the bulk needs come
-out of the same pass. Nothing here depends on K.
+out of the same pass. The cost does not depend on K.
 """
 
 from __future__ import annotations
@@ -10,57 +10,60 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from blockmix.numerics.compile import inlined_kernel, kernel
+from blockmix.model.links import outcome_probability
+from blockmix.numerics.compile import inlined_lean_kernel, lean_kernel
 from blockmix.numerics.purposes import DRAW_BULK, DRAW_BULK_SAMPLE, DRAW_MEMBERSHIPS, DRAW_NON_PARTNERS
-from blockmix.samplers.langevin.dynamics import LEAST_LIKELIHOOD, Dynamics, local_step, moved, two_normals
-from blockmix.samplers.sgmc_m.split import Pool, choose_bulk, split_row
+from blockmix.samplers.langevin.dynamics import LEAST_LIKELIHOOD, local_step, moved, two_normals
+from blockmix.samplers.sgmc_m.frame import (
+    IN_BULK,
+    IN_SAMPLE,
+    Frame,
+    SplitScratch,
+    Strength,
+    add_to_lists,
+    load_row,
+    normalise,
+)
+from blockmix.samplers.sgmc_m.split import choose_bulk, split_row
 from blockmix.samplers.sgmc_m.table import Buffer, Fresh, SplitRows
-from blockmix.tables.concentration import concentration
-from blockmix.tables.layout import Key, Network
+from blockmix.tables.layout import Key
 from blockmix.tables.minibatch import sample_neighbors, sample_non_neighbors
 
-# The noise of followed communities is drawn as `sgmc` draws it (DRAW_MEMBERSHIPS), so that the two agree number by
+# The noise of listed communities is drawn as `sgmc` draws it (DRAW_MEMBERSHIPS), so that the two agree number by
 # number where nothing is in bulk.
 
-# What `place` says of a community that is not in the local lists: in the bulk, or in the sample of the bulk.
-IN_BULK, IN_SAMPLE = -1, -2
+
+class Node(NamedTuple):
+    """A node with its row in the local lists: their length, the bulk's value, 1/s_a, and its p_a = value/s_a."""
+
+    a: int
+    count: int  # type: ignore[assignment]  # tuple.count, which is never called
+    bulk: float
+    inverse: float
+    p: float
 
 
-class SplitSettings(NamedTuple):
-    """How a row is split: the threshold, the size of the bulk's mini-batch, the form of promotion."""
+class Partners(NamedTuple):
+    """(L2) How many neighbours and non-neighbours were sampled, and the weight of each."""
 
-    threshold: float
-    bulk_batch: int
-    equal: bool
-
-
-class SplitScratch(NamedTuple):
-    """Work space of one worker; `place[k]` is where community k stands in the local lists."""
-
-    place: NDArray[np.int32]
-    community: NDArray[np.int32]
-    phi: NDArray[np.float64]
-    pi: NDArray[np.float64]
-    gain: NDArray[np.float64]
-    near: NDArray[np.bool_]
-    order: NDArray[np.int32]
-    sample: NDArray[np.int32]
-    links: NDArray[np.int64]
-    non_links: NDArray[np.int64]
+    links: int
+    link_weight: float
+    non_links: int
+    non_link_weight: float
 
 
-class Strength(NamedTuple):
-    """d_k = beta_k - delta of every community, their sum D, and delta."""
+class BulkSums(NamedTuple):
+    """X_a of (A3), and how the bulk is summed: the sum of its d_k, the `place` of those that count, and |B|/m."""
 
-    excess: NDArray[np.float64]
-    excess_sum: float
-    background: float
+    mean: float
+    excess: float
+    counted: int
+    scale: float
 
 
 class Pull(NamedTuple):
-    """Sums over the sampled nodes b with q_b = (+-) c_b/Z_ab: what moves every community, the followed, the bulk.
+    """Sums over the sampled nodes b with q_b = (+-) c_b/Z_ab, for every community, the listed ones, and the bulk.
 
     `all` is sum_b c_b (delta^(y)/Z_ab - 1), `even` is sum_b q_b p_b, and `bulk` is sum_b q_b sum_{k in B} d_k pi_bk.
     """
@@ -70,51 +73,17 @@ class Pull(NamedTuple):
     bulk: float
 
 
-def new_split_scratch(communities: int, neighbors: int, non_links: int, bulk_batch: int) -> SplitScratch:
-    """Work space for one worker."""
-    return SplitScratch(
-        place=np.full(communities, IN_BULK, dtype=np.int32),
-        community=np.zeros(communities, dtype=np.int32),
-        phi=np.zeros(communities),
-        pi=np.zeros(communities),
-        gain=np.zeros(communities),
-        near=np.zeros(communities, dtype=np.bool_),
-        order=np.zeros(communities, dtype=np.int32),
-        sample=np.zeros(max(bulk_batch, 1), dtype=np.int32),
-        links=np.zeros(max(neighbors, 1), dtype=np.int64),
-        non_links=np.zeros(max(non_links, 1), dtype=np.int64),
-    )
+class Step(NamedTuple):
+    """The step of a node, its alpha, and M of (S1)."""
+
+    eps: float
+    alpha: float
+    expansion: float
 
 
-@inlined_kernel
-def follow(k: int, phi: float, near: bool, at: int, scratch: SplitScratch) -> None:
-    """Append community k to the local lists."""
-    scratch.place[k] = at
-    scratch.community[at] = k
-    scratch.phi[at] = phi
-    scratch.gain[at] = 0.0
-    scratch.near[at] = near
-
-
-@inlined_kernel
-def load_row(a: int, table: SplitRows, scratch: SplitScratch) -> int:
-    """Copy the node's followed communities to the local lists; returns how many there are."""
-    start, count = table.start[a], table.count[a]
-    for j in range(count):
-        follow(table.community[start + j], np.float64(table.phi[start + j]), False, j, scratch)
-    return int(count)
-
-
-@inlined_kernel
-def clear_places(count: int, scratch: SplitScratch) -> None:
-    """Forget where communities stand in the local lists."""
-    for at in range(count):
-        scratch.place[scratch.community[at]] = IN_BULK
-
-
-@inlined_kernel
+@inlined_lean_kernel
 def add_candidates(count: int, links: int, bulk: float, table: SplitRows, scratch: SplitScratch) -> int:
-    """(A2) Follow what is active in the sampled neighbours, each at the bulk's value; returns the new count."""
+    """(A2) List what is active in the sampled neighbours, each at the bulk's value; returns the new count."""
     for i in range(links):
         b = scratch.links[i]
         for j in range(table.start[b], table.start[b] + table.active[b]):
@@ -123,40 +92,24 @@ def add_candidates(count: int, links: int, bulk: float, table: SplitRows, scratc
             if at >= 0:
                 scratch.near[at] = True
             else:
-                follow(k, bulk, True, count, scratch)
+                add_to_lists(k, bulk, True, count, scratch)
                 count += 1
     return count
 
 
-@inlined_kernel
-def normalise(
-    count: int, p: float, inverse: float, strength: Strength, scratch: SplitScratch
-) -> tuple[float, float]:
-    """pi of the followed communities; returns X_a of (A3) and the sum of their d_k."""
-    mean, followed = p * strength.excess_sum, 0.0
-    for at in range(count):
-        pi = scratch.phi[at] * inverse
-        d = strength.excess[scratch.community[at]]
-        scratch.pi[at] = pi
-        mean += d * (pi - p)
-        followed += d
-    return mean, followed
-
-
-@inlined_kernel
+@inlined_lean_kernel
 def pull_of(
-    b: int, y: int, c: float, p: float, mean: float, bulk_excess: float, counted: int, scale: float,
-    table: SplitRows, strength: Strength, scratch: SplitScratch,
+    b: int, y: int, c: float, p: float, sums: BulkSums, table: SplitRows, strength: Strength, scratch: SplitScratch
 ) -> tuple[float, float, float]:  # fmt: skip
-    """What one sampled node b adds to the sums of `Pull`; the gains of followed communities are added in place.
+    """Return what one sampled node b adds to the sums of `Pull`, and add to the gains of listed communities.
 
-    Of b's communities that a does not follow those count for the bulk whose place is `counted`: all of them, or those
-    in the mini-batch of the bulk (A7), where `scale` is |B|/m.
+    Of b's communities that a does not list those count for the bulk whose place is `sums.counted`: all of them, or
+    those in the mini-batch of the bulk (A7), where `sums.scale` is |B|/m. Z_ab is (M1) by (A4), in one pass.
     """
     start, end = table.start[b], table.start[b] + table.count[b]
     inverse = 1.0 / table.total[b]
     p_b = table.bulk[b] * inverse
-    shared, outside = p_b * mean, 0.0
+    shared, outside = p_b * sums.mean, 0.0
     for i in range(start, end):
         k = table.community[i]
         at = scratch.place[k]
@@ -165,39 +118,37 @@ def pull_of(
             shared += more * scratch.pi[at]
         else:
             shared += more * p
-            if at == counted:
+            if at == sums.counted:
                 outside += more
     sign = 1.0 if y else -1.0
-    background = strength.background if y else 1.0 - strength.background
+    background = outcome_probability(y, strength.background)
     z = max(background + sign * shared, LEAST_LIKELIHOOD)
     q = sign * c / z
     for i in range(start, end):
         at = scratch.place[table.community[i]]
         if at >= 0:
             scratch.gain[at] += q * (np.float64(table.phi[i]) * inverse - p_b)
-    return c * (background / z - 1.0), q * p_b, q * scale * (outside + p_b * bulk_excess)
+    return c * (background / z - 1.0), q * p_b, q * sums.scale * (outside + p_b * sums.excess)
 
 
-@inlined_kernel
-def pull_of_sample(
-    a: int, links: int, c_1: float, non_links: int, c_0: float, count: int, p: float, inverse: float,
-    bulk_batch: int, key: Key, table: SplitRows, strength: Strength, scratch: SplitScratch,
-) -> Pull:  # fmt: skip
-    """(A5), (A6) Sums over the sampled neighbours and non-neighbours of a."""
-    mean, followed = normalise(count, p, inverse, strength, scratch)
-    size = len(scratch.place) - count
-    counted, scale, bulk_excess = IN_BULK, 1.0, strength.excess_sum - followed
-    sampled = bulk_batch if bulk_batch < size else 0
+@inlined_lean_kernel
+def pull_of_sample(node: Node, partners: Partners, frame: Frame, scratch: SplitScratch) -> Pull:
+    """(A5), (A6) Sum over the sampled neighbours and non-neighbours of a node."""
+    table, strength = frame.table, frame.strength
+    mean, listed = normalise(node.count, node.p, node.inverse, strength, scratch)
+    size = len(scratch.place) - node.count
+    counted, scale, bulk_excess = IN_BULK, 1.0, strength.excess_sum - listed
+    sampled = frame.settings.bulk_batch if frame.settings.bulk_batch < size else 0
     if sampled > 0:
-        bulk_excess = sample_bulk(a, sampled, key, strength, scratch)
+        bulk_excess = sample_bulk(node.a, sampled, frame.key, strength, scratch)
         counted, scale = IN_SAMPLE, size / sampled
+    sums = BulkSums(mean, bulk_excess, counted, scale)
     every, even, bulk = 0.0, 0.0, 0.0
-    for i in range(links + non_links):
-        y = 1 if i < links else 0
-        b = scratch.links[i] if y else scratch.non_links[i - links]
-        part = pull_of(
-            b, y, c_1 if y else c_0, p, mean, bulk_excess, counted, scale, table, strength, scratch
-        )  # fmt: skip
+    for i in range(partners.links + partners.non_links):
+        y = 1 if i < partners.links else 0
+        b = scratch.links[i] if y else scratch.non_links[i - partners.links]
+        c = partners.link_weight if y else partners.non_link_weight
+        part = pull_of(b, y, c, node.p, sums, table, strength, scratch)
         every += part[0]
         even += part[1]
         bulk += part[2]
@@ -206,9 +157,9 @@ def pull_of_sample(
     return Pull(every, even, bulk)
 
 
-@inlined_kernel
+@inlined_lean_kernel
 def sample_bulk(a: int, sampled: int, key: Key, strength: Strength, scratch: SplitScratch) -> float:
-    """(A7) A mini-batch of the bulk, marked in `place`; returns the sum of its d_k."""
+    """(A7) Draw a mini-batch of the bulk, marked in `place`; returns the sum of its d_k."""
     total, draw = 0.0, np.uint32(0)
     for i in range(sampled):
         k, draw = choose_bulk(a, draw, DRAW_BULK_SAMPLE, key, scratch.place)
@@ -218,88 +169,69 @@ def sample_bulk(a: int, sampled: int, key: Key, strength: Strength, scratch: Spl
     return total
 
 
-@inlined_kernel
-def move_followed(
-    a: int, count: int, expansion: float, eps: float, alpha: float, pull: Pull, key: Key,
-    strength: Strength, scratch: SplitScratch,
-) -> None:  # fmt: skip
-    """(A5) A step for every followed community."""
+@inlined_lean_kernel
+def move_listed(
+    node: Node, step: Step, pull: Pull, key: Key, strength: Strength, scratch: SplitScratch
+) -> None:
+    """(A5) Make a step for every listed community."""
     known = np.int64(-1)
     noise = (0.0, 0.0)
-    for at in range(count):
+    for at in range(node.count):
         k = np.int64(scratch.community[at])
         phi, pi = scratch.phi[at], scratch.pi[at]
         if k // 2 != known:
             known = k // 2
-            noise = two_normals(DRAW_MEMBERSHIPS, a, int(known), key)
+            noise = two_normals(DRAW_MEMBERSHIPS, node.a, int(known), key)
         gradient = pi * (pull.all + strength.excess[k] * (pull.even + scratch.gain[at]))
-        new = moved(phi, alpha, expansion * pi, gradient, eps, noise[1] if k % 2 else noise[0])
+        xi = noise[1] if k % 2 else noise[0]
+        new = moved(phi, step.alpha, step.expansion * pi, gradient, step.eps, xi)
         scratch.phi[at] = np.float64(np.float32(new))
 
 
-@inlined_kernel
-def moved_bulk(
-    a: int,
-    size: int,
-    bulk: float,
-    p: float,
-    expansion: float,
-    eps: float,
-    alpha: float,
-    pull: Pull,
-    key: Key,
-) -> float:
-    """(A6) A step for the total of the bulk: `size` Gamma(alpha) components that move as one Gamma(size alpha)."""
+@inlined_lean_kernel
+def moved_bulk(node: Node, size: int, step: Step, pull: Pull, key: Key) -> float:
+    """(A6) Make a step for the total of the bulk: `size` Gamma(alpha) components that move as one Gamma(size alpha)."""
     if size == 0:
         return 0.0
-    gradient = p * (size * pull.all + pull.bulk)
-    noise, _ = two_normals(DRAW_BULK, a, 0, key)
-    return moved(size * bulk, size * alpha, expansion * size * p, gradient, eps, noise)
+    gradient = node.p * (size * pull.all + pull.bulk)
+    noise, _ = two_normals(DRAW_BULK, node.a, 0, key)
+    return moved(
+        size * node.bulk, size * step.alpha, step.expansion * size * node.p, gradient, step.eps, noise
+    )
 
 
-@kernel
-def update_node(
-    a: int, eps: float, network: Network, table: SplitRows, strength: Strength, how: Dynamics, bulk_batch: int,
-    key: Key, scratch: SplitScratch,
-) -> tuple[int, float]:  # fmt: skip
+@lean_kernel
+def update_node(a: int, eps: float, frame: Frame, scratch: SplitScratch) -> tuple[int, float]:
     """Move node a; returns how many communities the local lists hold and the new total of the bulk."""
+    network, table, how, key = frame.network, frame.table, frame.how, frame.key
     links, c_1 = sample_neighbors(a, how.neighbors, network, key, scratch.links)
     non_links, c_0 = sample_non_neighbors(
         a, how.non_neighbors, DRAW_NON_PARTNERS, network, key, scratch.non_links
     )
     bulk, inverse = table.bulk[a], 1.0 / table.total[a]
-    p = bulk * inverse
     count = load_row(a, table, scratch)
     count = add_candidates(count, links, bulk, table, scratch)
-    pull = pull_of_sample(
-        a, links, c_1, non_links, c_0, count, p, inverse, bulk_batch, key, table, strength, scratch
-    )
+    node = Node(a, count, bulk, inverse, bulk * inverse)
+    pull = pull_of_sample(node, Partners(links, c_1, non_links, c_0), frame, scratch)
     size = len(scratch.place) - count
     expansion = np.float64(network.offsets[a + 1] - network.offsets[a]) if how.expand else 0.0
-    # The values of a row that move are K in `sgmc`; here they are the followed ones and the bulk.
-    alpha = concentration(a, network, how.alpha, how.alpha_unlinked)
-    eps = local_step(eps, expansion, count + min(size, 1), alpha, how)
-    move_followed(a, count, expansion, eps, alpha, pull, key, strength, scratch)
-    return count, moved_bulk(a, size, bulk, p, expansion, eps, alpha, pull, key)
+    # The values of a row that move are K in `sgmc`; here they are the listed ones and the bulk.
+    eps = local_step(eps, expansion, count + min(size, 1), how.alpha[a], how)
+    step = Step(eps, how.alpha[a], expansion)
+    move_listed(node, step, pull, key, frame.strength, scratch)
+    return count, moved_bulk(node, size, step, pull, key)
 
 
-@kernel
-def update_split_range(
-    begin: int, end: int, nodes: np.ndarray, eps: float, network: Network, table: SplitRows,
-    strength: Strength, how: Dynamics, settings: SplitSettings, key: Key, pool: Pool, scratch: SplitScratch,
-    fresh: Fresh, buffer: Buffer,
+@lean_kernel
+def update_range(
+    begin: int, end: int, nodes: np.ndarray, eps: float, frame: Frame, fresh: Fresh, buffer: Buffer,
+    scratch: SplitScratch,
 ) -> int:  # fmt: skip
-    """New rows of nodes[begin:end] into the buffer; returns where it stopped because that was full."""
+    """Write new rows of nodes[begin:end] to the buffer; returns where it stopped because that was full."""
     communities = len(scratch.place)
     for i in range(begin, end):
         if buffer.used[0] + communities > len(buffer.community):
             return i
-        a = nodes[i]
-        count, bulk_total = update_node(
-            a, eps, network, table, strength, how, settings.bulk_batch, key, scratch
-        )
-        alpha = concentration(a, network, how.alpha, how.alpha_unlinked)
-        split_row(
-            i, a, count, bulk_total, alpha, settings.threshold, settings.equal, key, pool, scratch, fresh, buffer,
-        )  # fmt: skip
+        count, bulk_total = update_node(nodes[i], eps, frame, scratch)
+        split_row(i, nodes[i], count, bulk_total, frame, fresh, buffer, scratch)
     return end

@@ -1,7 +1,7 @@
 """The equations of `sgmc-m`, (A1) to (A10): active, candidate and bulk communities, on dense arrays.
 
-A node's row is a `Split`: the communities it follows one by one with their phi, and one value that all the others
-share. Every sum over communities is taken here over the row written out, K numbers long; the kernels never do that.
+A node's row is a `Split`: its listed communities with their phi, and one value that all the others share. Every sum
+over communities is taken here over the row written out, K numbers long; the kernels never do that.
 """
 
 from __future__ import annotations
@@ -21,44 +21,44 @@ Members = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Split:
-    """A node's phi: `phi` for the communities in `followed`, and `bulk` for each of the others of K."""
+    """A node's phi: `phi` for the communities in `listed`, and `bulk` for each of the others of K."""
 
-    followed: Members
+    listed: Members
     phi: Vector
     bulk: float
     communities: int
 
     @property
     def bulk_size(self) -> int:
-        """|B(a)|, the number of communities that share one value."""
-        return self.communities - len(self.followed)
+        """Return |B(a)|, the number of communities that share one value."""
+        return self.communities - len(self.listed)
 
     @property
     def bulk_total(self) -> float:
-        """T_a = |B(a)| times the shared value."""
+        """Return T_a = |B(a)| times the shared value."""
         return self.bulk_size * self.bulk
 
     def written_out(self) -> Vector:
-        """All K values of phi."""
+        """Return all K values of phi."""
         dense = np.full(self.communities, float(self.bulk))
-        dense[self.followed] = self.phi
+        dense[self.listed] = self.phi
         return dense
 
     def memberships(self) -> Vector:
-        """All K values of pi."""
+        """Return all K values of pi."""
         dense = self.written_out()
         return np.asarray(dense / dense.sum())
 
     def in_bulk(self) -> NDArray[np.bool_]:
-        """Which communities are in the bulk."""
+        """Return which communities are in the bulk."""
         mask = np.ones(self.communities, dtype=bool)
-        mask[self.followed] = False
+        mask[self.listed] = False
         return mask
 
 
 @dataclass(frozen=True)
 class Met:
-    """A sampled node b: its row, whether it is a neighbour (y), and how many pairs it stands for."""
+    """A sampled node b: its row, whether it is a neighbour (y), and its weight c_b."""
 
     row: Split
     y: int
@@ -66,7 +66,7 @@ class Met:
 
 
 def active_set(pi: Vector, threshold: float) -> Members:
-    """(A1) Communities, largest first, before which less than the threshold has been gathered.
+    """(A1) Return the communities, largest first, with a sum below the threshold before them.
 
     >>> active_set(np.array([0.05, 0.95]), 0.9), active_set(np.array([0.3, 0.6, 0.1]), 1.0)
     (array([1]), array([1, 0, 2]))
@@ -79,34 +79,34 @@ def active_set(pi: Vector, threshold: float) -> Members:
 
 
 def candidate_set(active: Members, neighbors: Sequence[Members]) -> Members:
-    """(A2) Communities that are active in a sampled neighbour and not in the node itself."""
+    """(A2) Return the communities that are active in a sampled neighbour and not in the node itself."""
     near = np.concatenate([np.empty(0, dtype=np.int64), *neighbors])
     return np.setdiff1d(near, active)
 
 
 def mean_excess(row: Split, beta: Vector, delta: float) -> float:
-    """(A3) X_a = sum_k d_k pi_ak from the followed communities and D = sum_k d_k alone."""
+    """(A3) Compute X_a = sum_k d_k pi_ak from the listed communities and D = sum_k d_k alone."""
     d, s = beta - delta, row.written_out().sum()
     p = row.bulk / s
-    return float(np.sum(d[row.followed] * (row.phi / s - p)) + p * d.sum())
+    return float(np.sum(d[row.listed] * (row.phi / s - p)) + p * d.sum())
 
 
 def shared_excess(a: Split, b: Split, beta: Vector, delta: float) -> float:
-    """(A4) sum_k d_k pi_ak pi_bk from the communities that b follows and X_a alone."""
+    """(A4) Compute sum_k d_k pi_ak pi_bk from the communities that b lists and X_a alone."""
     d = beta - delta
     p = b.bulk / b.written_out().sum()
     pi_a, pi_b = a.memberships(), b.memberships()
-    k = b.followed
+    k = b.listed
     return float(np.sum(d[k] * pi_a[k] * (pi_b[k] - p)) + p * mean_excess(a, beta, delta))
 
 
-def followed_drift(a: Split, met: Sequence[Met], g: Globals) -> Vector:
-    """(A5) alpha + sum_b c_b (r_ab(k) - pi_ak) - phi_ak of each followed community, twice its drift."""
-    return _all_drifts(a, met, g)[a.followed]
+def listed_drift(a: Split, met: Sequence[Met], g: Globals) -> Vector:
+    """(A5) Compute alpha + sum_b c_b (r_ab(k) - pi_ak) - phi_ak of each listed community, twice its drift."""
+    return _all_drifts(a, met, g)[a.listed]
 
 
 def bulk_drift(a: Split, met: Sequence[Met], g: Globals) -> float:
-    """(A6) |B| alpha + sum_b c_b sum_{k in B} (r_ab(k) - pi_ak) - T_a, twice the drift of the bulk's total."""
+    """(A6) Compute |B| alpha + sum_b c_b sum_{k in B} (r_ab(k) - pi_ak) - T_a, twice the drift of the bulk's total."""
     return float(_all_drifts(a, met, g)[a.in_bulk()].sum())
 
 
@@ -121,7 +121,7 @@ def _all_drifts(a: Split, met: Sequence[Met], g: Globals) -> Vector:
 
 
 def bulk_drift_from_sample(a: Split, met: Sequence[Met], sample: Members, g: Globals) -> float:
-    """(A7) The same with sum_{k in B} d_k pi_bk estimated from a mini-batch of the bulk, Z_ab left as it is."""
+    """(A7) Compute the same with sum_{k in B} d_k pi_bk estimated from a mini-batch of the bulk, Z_ab exact."""
     size, pi_a = a.bulk_size, a.memberships()
     p = a.bulk / a.written_out().sum()
     drift = size * g.alpha - a.bulk_total
@@ -135,14 +135,14 @@ def bulk_drift_from_sample(a: Split, met: Sequence[Met], sample: Members, g: Glo
 
 
 def langevin_step(value: Vector | float, drift: Vector | float, step: float, noise: Vector | float) -> Vector:
-    """(L5) |phi + eps/2 drift + sqrt(eps phi) xi|, for followed communities and for the bulk's total alike."""
+    """(L5) Compute |phi + eps/2 drift + sqrt(eps phi) xi|, for listed communities and for the bulk's total alike."""
     value = np.asarray(value, dtype=np.float64)
     moved: Vector = np.abs(value + 0.5 * step * np.asarray(drift) + np.sqrt(step * value) * np.asarray(noise))
     return moved
 
 
 def promotion_count(missing: float, bulk: float, size: int) -> int:
-    """(A8) Bulk communities of equal value that reach the threshold: enough to gather what is missing, at most |B|.
+    """(A8) Return how many bulk communities of equal value hold together what is missing, at most |B|.
 
     >>> promotion_count(0.25, 0.1, 5), promotion_count(0.25, 0.1, 2), promotion_count(0.0, 0.1, 5)
     (3, 2, 0)
@@ -153,20 +153,20 @@ def promotion_count(missing: float, bulk: float, size: int) -> int:
 
 
 def promoted_share(alpha: float, size: int) -> tuple[float, float]:
-    """(A8) The two parameters of the Beta law of the share of the bulk that a promoted community takes with it."""
+    """(A8) Return the two parameters of the Beta law of a promoted community's share of the bulk."""
     return 1.0 + alpha, (size - 1) * alpha
 
 
 def demote(row: Split, keep: Members) -> Split:
-    """(A9) Follow only the communities in `keep`; the others join the bulk with their phi, which it then shares."""
-    kept = np.isin(row.followed, keep)
+    """(A9) List only the communities in `keep`; the others join the bulk with their phi."""
+    kept = np.isin(row.listed, keep)
     size = row.communities - int(kept.sum())
     total = row.bulk_total + float(row.phi[~kept].sum())
-    return Split(row.followed[kept], row.phi[kept], total / size if size else 0.0, row.communities)
+    return Split(row.listed[kept], row.phi[kept], total / size if size else 0.0, row.communities)
 
 
 def pair_counts(y: int, pairs: Sequence[tuple[Split, Split]], g: Globals) -> Vector:
-    """(A10) Sum over pairs of w_ab(k), (M3), for every community, followed or not."""
+    """(A10) Sum w_ab(k), (M3), over pairs for every community, listed or not."""
     total = np.zeros(len(g.beta))
     for a, b in pairs:
         total += shared_posterior(y, a.memberships(), b.memberships(), g.beta, g.delta)
@@ -174,5 +174,5 @@ def pair_counts(y: int, pairs: Sequence[tuple[Split, Split]], g: Globals) -> Vec
 
 
 def memory_ratio(rows: Sequence[Split]) -> float:
-    """(A11) (|A| + |C| + 1)/K, the mean over nodes: values stored over the values a full row has."""
-    return float(np.mean([(len(row.followed) + 1) / row.communities for row in rows]))
+    """(A11) Return (|A| + |C| + 1)/K, the mean over nodes: values stored over the values a full row has."""
+    return float(np.mean([(len(row.listed) + 1) / row.communities for row in rows]))

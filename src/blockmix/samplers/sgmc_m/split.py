@@ -1,65 +1,56 @@
 """Which communities of a node are active, candidates or bulk after an update: promotion and demotion, (A1), (A8), (A9).
 
-The local lists (`SplitScratch` in nodes.py) hold the followed communities with their new phi, and `near`
-says which of them are active in a sampled neighbour. Neither move changes the total of the row.
+The local lists hold the listed communities with their new phi, and `near` marks those that are active in a sampled
+neighbour. Neither promotion nor demotion changes the total of the row.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from blockmix.numerics.compile import inlined_kernel, kernel
+from blockmix.numerics.compile import inlined_kernel, inlined_lean_kernel, lean_kernel
 from blockmix.numerics.philox import Word, philox4x32, stream_word
 from blockmix.numerics.purposes import DRAW_PROMOTED, DRAW_SHARE, DRAW_SHARE_LEFT
 from blockmix.numerics.variates import gamma, uniform53
 from blockmix.samplers.langevin.dynamics import LEAST_TOTAL
+from blockmix.samplers.sgmc_m.frame import IN_BULK, Frame, Pool, SplitScratch
 from blockmix.samplers.sgmc_m.table import Buffer, Fresh, sort_entries
 from blockmix.tables.layout import Key
 
 _ONE = np.uint32(1)
 
 
-class Pool(NamedTuple):
-    """Communities that are active in no node, and in how many nodes each one is."""
-
-    members: NDArray[np.int32]
-    size: int
-    represented: NDArray[np.int64]
-
-
-@inlined_kernel
+@inlined_lean_kernel
 def choose_bulk(a: int, draw: np.uint32, purpose: Word, key: Key, place: np.ndarray) -> tuple[int, np.uint32]:
-    """A uniform community of the bulk, and the next draw block: uniform over all, until one is in the bulk."""
+    """Draw a community of the bulk, uniform over all until one is in the bulk; returns it and the next draw block."""
     word, communities = stream_word(purpose, 0), len(place)
     while True:
         w0, w1, _, _ = philox4x32(np.uint32(a), key.sweep, word, draw, key.low, key.high)
         draw = np.uint32(draw + _ONE)
         k = int(uniform53(w0, w1) * communities)
-        if place[k] == -1:
+        if place[k] == IN_BULK:
             return k, draw
 
 
-@inlined_kernel
+@inlined_lean_kernel
 def choose_from_pool(
     a: int, draw: np.uint32, key: Key, pool: Pool, place: np.ndarray
 ) -> tuple[int, np.uint32]:
-    """A uniform community of those active nowhere that is in the bulk of a, and the next draw block."""
+    """Draw a community of the pool that is in the bulk of a, uniformly; returns it and the next draw block."""
     word = stream_word(DRAW_PROMOTED, 0)
     while True:
         w0, w1, _, _ = philox4x32(np.uint32(a), key.sweep, word, draw, key.low, key.high)
         draw = np.uint32(draw + _ONE)
         k = int(pool.members[int(uniform53(w0, w1) * pool.size)])
-        if place[k] == -1:
+        if place[k] == IN_BULK:
             return k, draw
 
 
-@inlined_kernel
-def gathered_above(count: int, least: float, scratch: Any) -> tuple[float, float]:
-    """The phi of the followed communities together, and of those at least as large as `least`."""
+@inlined_lean_kernel
+def sums_above(count: int, least: float, scratch: SplitScratch) -> tuple[float, float]:
+    """Sum phi over the listed communities, and over those at least as large as `least`."""
     every, above = 0.0, 0.0
     for at in range(count):
         every += scratch.phi[at]
@@ -72,10 +63,10 @@ def gathered_above(count: int, least: float, scratch: Any) -> tuple[float, float
 def promoted_part(
     a: int, i: int, total: float, size: int, alpha: float, left: float, equal: bool, key: Key
 ) -> float:
-    """(A8) The phi that the i-th promoted community takes with it out of a bulk of `size` with this total.
+    """(A8) Return the phi of the i-th promoted community, taken from a bulk of `size` with this total.
 
-    Equal: the value all of the bulk shares. Otherwise the share of a community drawn in proportion to its phi where
-    shares are Dirichlet(alpha): Beta(1 + alpha, (|B| - 1) alpha), as a ratio of Gamma variates.
+    Equal: `left`, the value that all of the bulk has. Otherwise the share of a community drawn in proportion to its phi
+    where shares are Dirichlet(alpha): Beta(1 + alpha, (|B| - 1) alpha), as a ratio of Gamma variates.
     """
     if size == 1:
         return total
@@ -88,15 +79,15 @@ def promoted_part(
     return total * own / (own + rest)
 
 
-@inlined_kernel
+@inlined_lean_kernel
 def promote(
-    a: int, count: int, total: float, alpha: float, missing: float, equal: bool, key: Key, pool: Pool,
-    scratch: Any,
-) -> tuple[int, float]:  # fmt: skip
-    """(A8) Follow communities of the bulk until what is missing is gathered; returns the new count and bulk total.
+    a: int, count: int, total: float, missing: float, frame: Frame, scratch: SplitScratch
+) -> tuple[int, float]:
+    """(A8) List communities of the bulk until they hold what is missing; returns the new count and bulk total.
 
-    They come from the pool while that has any that a does not follow, then from all of the bulk (E7).
+    They come from the pool while that has any that a does not list, then from all of the bulk (E7).
     """
+    pool, equal, key = frame.pool, frame.settings.equal, frame.key
     size = len(scratch.place) - count
     value = total / size
     limit = size
@@ -112,7 +103,7 @@ def promote(
             free -= 1
         else:
             k, draw = choose_bulk(a, draw, DRAW_PROMOTED, key, scratch.place)
-        part = promoted_part(a, promoted, total, size - promoted, alpha, value, equal, key)
+        part = promoted_part(a, promoted, total, size - promoted, frame.how.alpha[a], value, equal, key)
         scratch.place[k] = count
         scratch.community[count], scratch.phi[count], scratch.near[count] = k, part, False
         total = max(total - part, 0.0)
@@ -122,9 +113,9 @@ def promote(
     return count, total
 
 
-@inlined_kernel
-def active_count(count: int, target: float, scratch: Any) -> int:
-    """(A1) How many communities, in `order`, have less than `target` before them; at least one (E6)."""
+@inlined_lean_kernel
+def active_count(count: int, target: float, scratch: SplitScratch) -> int:
+    """(A1) Count the communities, in `order`, with a sum below `target` before them; at least one (E6)."""
     before, active = 0.0, 0
     while active < count and (before < target or active == 0):
         before += scratch.phi[scratch.order[active]]
@@ -132,16 +123,15 @@ def active_count(count: int, target: float, scratch: Any) -> int:
     return active
 
 
-@kernel
+@lean_kernel
 def split_row(
-    i: int, a: int, count: int, bulk_total: float, alpha: float, threshold: float, equal: bool, key: Key,
-    pool: Pool, scratch: Any, fresh: Fresh, buffer: Buffer,
+    i: int, a: int, count: int, bulk_total: float, frame: Frame, fresh: Fresh, buffer: Buffer, scratch: SplitScratch
 ) -> None:  # fmt: skip
-    """Split the local lists anew and write them as new row i of the mini-batch; clears the local lists."""
-    communities = len(scratch.place)
+    """Split the local lists again and write them as new row i of the mini-batch; empties the local lists."""
+    communities, threshold = len(scratch.place), frame.settings.threshold
     size = communities - count
     least = bulk_total / size if size > 0 else 0.0
-    every, above = gathered_above(count, least, scratch)
+    every, above = sums_above(count, least, scratch)
     total = every + bulk_total
     if total < LEAST_TOTAL:
         scratch.phi[:count] = LEAST_TOTAL
@@ -149,7 +139,7 @@ def split_row(
         above = count * LEAST_TOTAL
     target = threshold * total
     if size > 0 and threshold < 1.0 and above < target:
-        count, bulk_total = promote(a, count, bulk_total, alpha, target - above, equal, key, pool, scratch)
+        count, bulk_total = promote(a, count, bulk_total, target - above, frame, scratch)
     if threshold < 1.0:
         sort_entries(scratch.phi, count, scratch.order)
         active = active_count(count, target, scratch)
@@ -157,7 +147,7 @@ def split_row(
         active = count
         for at in range(count):
             scratch.order[at] = at
-    kept, demoted = write_followed(count, active, threshold, scratch, buffer)
+    kept, demoted = write_listed(count, active, scratch, buffer)
     size = communities - kept
     fresh.start[i], fresh.count[i], fresh.active[i] = buffer.used[0], kept, active
     fresh.bulk[i] = (bulk_total + demoted) / size if size > 0 else 0.0
@@ -165,16 +155,14 @@ def split_row(
     buffer.used[0] += kept
 
 
-@inlined_kernel
-def write_followed(
-    count: int, active: int, threshold: float, scratch: Any, buffer: Buffer
-) -> tuple[int, float]:
+@inlined_lean_kernel
+def write_listed(count: int, active: int, scratch: SplitScratch, buffer: Buffer) -> tuple[int, float]:
     """Write the active communities, then the candidates; returns how many and the phi of those demoted (A9)."""
     kept, demoted, to = 0, 0.0, buffer.used[0]
     for j in range(count):
         at = scratch.order[j]
         k = scratch.community[at]
-        scratch.place[k] = -1
+        scratch.place[k] = IN_BULK
         if j < active or scratch.near[at]:
             buffer.community[to + kept], buffer.phi[to + kept] = k, scratch.phi[at]
             kept += 1

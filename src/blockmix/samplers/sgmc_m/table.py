@@ -1,13 +1,13 @@
-"""Rows of unequal length: the communities each node follows, and one value for all the others.
+"""Rows of unequal length: the listed communities of each node, and one value for all the others.
 
 Row a is the block of `count[a]` entries (community, phi) that begins at `start[a]`. Its first `active[a]` entries are
 the active set, largest first; the others are the candidates. Every community that is not in the row has phi
 `bulk[a]`, and `total[a]` is the sum over all K. A block has room to spare; a row that outgrows its block moves to the
-end of the pool, and when the pool is full all rows are packed anew into one that fits what there is. So memory is
-proportional to what is followed, and no array of nodes times communities exists.
+end of the pool, and when the pool is full all rows are packed again into one that is large enough. So memory is
+proportional to the number of listed communities, and no array of nodes times communities exists.
 
 A mini-batch reads old rows and writes new ones to the buffers of its workers; `store_rows` then copies them to the
-table. Where a row stands has no influence on any result.
+table. The position of a row has no influence on any result.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from blockmix.numerics.compile import kernel
+from blockmix.numerics.compile import lean_kernel
 from blockmix.tables.layout import Rows, empty_rows
 
 
 class SplitRows(NamedTuple):
-    """Rows of all nodes, see the module's text; `used` is how much of the pool is given out."""
+    """Rows of all nodes, see the module's text; `used` is how many entries of the pool belong to rows."""
 
     start: NDArray[np.int64]
     room: NDArray[np.int32]
-    count: NDArray[np.int32]  # type: ignore[assignment]  # tuple.count, which nobody calls
+    count: NDArray[np.int32]  # type: ignore[assignment]  # tuple.count, which is never called
     active: NDArray[np.int32]
     bulk: NDArray[np.float64]
     total: NDArray[np.float64]
@@ -54,7 +54,7 @@ class Buffer(NamedTuple):
 
 
 def new_fresh(nodes: int) -> Fresh:
-    """Room for the new rows of a mini-batch of so many nodes."""
+    """Return room for the new rows of a mini-batch of so many nodes."""
     return Fresh(
         np.zeros(nodes, dtype=np.int64),
         np.zeros(nodes, dtype=np.int32),
@@ -65,14 +65,14 @@ def new_fresh(nodes: int) -> Fresh:
 
 
 def new_buffer(entries: int) -> Buffer:
-    """An empty buffer."""
+    """Return an empty buffer."""
     return Buffer(
         np.empty(entries, dtype=np.int32), np.empty(entries, dtype=np.float32), np.zeros(1, np.int64)
     )
 
 
 def larger_buffer(buffer: Buffer, entries: int) -> Buffer:
-    """The same entries with room for twice as many and `entries` more."""
+    """Return the same entries with room for twice as many and `entries` more."""
     larger, used = new_buffer(2 * len(buffer.community) + entries), int(buffer.used[0])
     larger.community[:used], larger.phi[:used] = buffer.community[:used], buffer.phi[:used]
     larger.used[0] = used
@@ -87,34 +87,34 @@ def table_of(
     community: NDArray[np.int32],
     phi: NDArray[np.float32],
 ) -> SplitRows:
-    """A table from rows that stand one after the other; it is packed with room to spare."""
+    """Return a table made from rows stored one after the other, each with room to spare."""
     entries = np.array([len(community)], dtype=np.int64)
     packed = SplitRows(starts(count), count, count, active, bulk, total, community, phi, entries)
     return with_room(packed, 0)
 
 
 def starts(lengths: NDArray[np.int32]) -> NDArray[np.int64]:
-    """Where rows of these lengths begin, one after the other."""
+    """Return where rows of these lengths begin, one after the other."""
     ends = np.cumsum(lengths, dtype=np.int64)
     return ends - lengths
 
 
 def packed_entries(table: SplitRows) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
-    """The communities and phi of all rows one after the other, without the room between them."""
+    """Return the communities and phi of all rows one after the other, without the room between them."""
     size = int(table.count.sum(dtype=np.int64))
     community, phi = np.empty(size, dtype=np.int32), np.empty(size, dtype=np.float32)
     copy_rows(table, starts(table.count), community, phi)
     return community, phi
 
 
-@kernel
+@lean_kernel
 def roomy(count: int) -> int:
-    """The room that a row of this length is given."""
+    """Return the room of a row of this length."""
     return count + count // 4 + 2
 
 
 def with_room(table: SplitRows, extra: int) -> SplitRows:
-    """The same rows packed into a new pool, each with room to spare, and at least `extra` entries free at its end."""
+    """Return the same rows in a new pool, each with room to spare, and at least `extra` entries free at its end."""
     room = (table.count + table.count // 4 + 2).astype(np.int32)
     start, taken = starts(room), int(room.sum(dtype=np.int64))
     size = taken + taken // 8 + extra
@@ -123,7 +123,7 @@ def with_room(table: SplitRows, extra: int) -> SplitRows:
     return table._replace(start=start, room=room, community=community, phi=phi, used=np.array([taken]))
 
 
-@kernel
+@lean_kernel
 def copy_rows(table: SplitRows, start: np.ndarray, community: np.ndarray, phi: np.ndarray) -> None:
     """Copy every row to the place given by `start`."""
     for a in range(len(start)):
@@ -132,9 +132,9 @@ def copy_rows(table: SplitRows, start: np.ndarray, community: np.ndarray, phi: n
             phi[start[a] + j] = table.phi[table.start[a] + j]
 
 
-@kernel
+@lean_kernel
 def entries_wanted(count: int, nodes: np.ndarray, fresh: Fresh, table: SplitRows) -> int:
-    """How much of the pool the new rows of a mini-batch need that have outgrown their blocks."""
+    """Return how many entries of the pool are needed by new rows that have outgrown their blocks."""
     wanted = 0
     for i in range(count):
         if fresh.count[i] > table.room[nodes[i]]:
@@ -142,7 +142,7 @@ def entries_wanted(count: int, nodes: np.ndarray, fresh: Fresh, table: SplitRows
     return wanted
 
 
-@kernel
+@lean_kernel
 def store_rows(
     begin: int,
     end: int,
@@ -152,7 +152,7 @@ def store_rows(
     table: SplitRows,
     represented: np.ndarray,
 ) -> None:
-    """Put the new rows [begin, end) of a mini-batch into the table, which has the entries wanted.
+    """Copy the new rows [begin, end) of a mini-batch to the table, which has the entries wanted.
 
     `represented` counts the nodes that a community is active in.
     """
@@ -172,48 +172,48 @@ def store_rows(
         move_active(1, to, table.active[a], table.community, represented)
 
 
-@kernel
+@lean_kernel
 def move_active(change: int, start: int, active: int, community: np.ndarray, represented: np.ndarray) -> None:
-    """Count a row's active communities in (+1) or out (-1)."""
+    """Add a row's active communities to the counts (+1), or subtract them (-1)."""
     for i in range(start, start + active):
         represented[community[i]] += change
 
 
-@kernel
+@lean_kernel
 def count_active(table: SplitRows, represented: np.ndarray) -> None:
-    """In how many nodes each community is active, from the rows."""
+    """Count in how many nodes each community is active, from the rows."""
     represented[:] = 0
     for a in range(len(table.count)):
         move_active(1, table.start[a], table.active[a], table.community, represented)
 
 
-def follow_all(table: SplitRows, communities: int) -> SplitRows:
-    """The same rows with every community followed and active, in order, and nothing in the bulk."""
+def list_all(table: SplitRows, communities: int) -> SplitRows:
+    """Return the same rows with every community listed and active, in order, and nothing in the bulk."""
     nodes = len(table.count)
     phi = np.repeat(table.bulk.astype(np.float32), communities)
-    write_followed_into(table, communities, phi)
+    write_listed_into(table, communities, phi)
     every = np.full(nodes, communities, dtype=np.int32)
     ids = np.tile(np.arange(communities, dtype=np.int32), nodes)
     return table_of(every, every.copy(), np.zeros(nodes), table.total, ids, phi)
 
 
-@kernel
-def write_followed_into(table: SplitRows, communities: int, phi: np.ndarray) -> None:
-    """Put the followed communities of node a at their places in phi[a K : (a + 1) K]."""
+@lean_kernel
+def write_listed_into(table: SplitRows, communities: int, phi: np.ndarray) -> None:
+    """Write the listed communities of node a to their places in phi[a K : (a + 1) K]."""
     for a in range(len(table.count)):
         for i in range(table.start[a], table.start[a] + table.count[a]):
             phi[a * communities + table.community[i]] = table.phi[i]
 
 
 def memory_ratio(table: SplitRows, communities: int) -> float:
-    """(A11) (|A| + |C| + 1)/K, the mean over nodes: the values of phi that are stored over those of full rows."""
+    """(A11) Return (|A| + |C| + 1)/K, the mean over nodes: stored values of phi over those of full rows."""
     stored = int(table.count.sum(dtype=np.int64)) + len(table.bulk)
     return stored / (len(table.count) * communities)
 
 
-@kernel
+@lean_kernel
 def list_unrepresented(represented: np.ndarray, pool: np.ndarray) -> int:
-    """The communities that are active nowhere, in increasing order; returns how many."""
+    """List the communities that are active nowhere, in increasing order; returns how many."""
     found = 0
     for k in range(len(represented)):
         if represented[k] == 0:
@@ -223,16 +223,16 @@ def list_unrepresented(represented: np.ndarray, pool: np.ndarray) -> int:
 
 
 def largest_entries(table: SplitRows, slots: int, communities: int) -> Rows:
-    """Rows of the `slots` largest followed communities of every node; the bulk is left out.
+    """Return rows of the `slots` largest listed communities of every node; the bulk is left out.
 
-    Their weights are pi_ak, so a row sums to one less what the bulk and the entries beyond `slots` hold.
+    Their weights are pi_ak, so a row sums to one less the membership in the bulk and in entries beyond `slots`.
     """
     rows = empty_rows(len(table.count), slots)
     write_largest(table, slots, np.empty(communities, dtype=np.int32), rows)
     return rows
 
 
-@kernel
+@lean_kernel
 def write_largest(table: SplitRows, slots: int, order: np.ndarray, rows: Rows) -> None:
     """Copy the largest entries of every row, largest first."""
     for a in range(len(table.count)):
@@ -245,9 +245,9 @@ def write_largest(table: SplitRows, slots: int, order: np.ndarray, rows: Rows) -
             rows.weights[a, 2 * j + 1] = np.float64(table.phi[start + order[j]]) / total
 
 
-@kernel
+@lean_kernel
 def sort_entries(phi: np.ndarray, count: int, order: np.ndarray) -> None:
-    """The order that puts phi[:count] largest first, by Shell's method with the gaps of Ciura (2001).
+    """Compute the order that has phi[:count] largest first, by Shell's method with the gaps of Ciura (2001).
 
     In place and without allocation; rows are nearly sorted already, where this is about one pass.
     """

@@ -1,10 +1,10 @@
 """Stochastic variational inference: the factors of a pair, and natural-gradient targets of the nodes of a mini-batch.
 
-A node enters a pair only through its *geometric weights* e_ak, exp(E[log pi_ak]) scaled to add up to one: the scale
-cancels in the factors of the pair. They are kept beside gamma and renewed with it, because a pair would otherwise
+A pair depends on a node only through its *geometric weights* e_ak, exp(E[log pi_ak]) scaled to add up to one: the scale
+cancels in the factors of the pair. They are stored beside gamma and renewed with it, because a pair would otherwise
 cost 2 K digammas.
 
-Equations (V1) to (V9) are those of docs/method.md; `reference.py` has them in NumPy.
+Equations (V1) to (V9) are derived in README.md; `reference.py` has them in NumPy.
 """
 
 from __future__ import annotations
@@ -15,12 +15,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from blockmix.numerics.compile import inlined_kernel, kernel
+from blockmix.numerics.compile import inlined_kernel, kernel, lean_kernel
 from blockmix.numerics.digamma import digamma
 from blockmix.numerics.philox import stream_word
 from blockmix.numerics.purposes import DRAW_MEMBERSHIP_FACTOR, DRAW_NON_PARTNERS, DRAW_STRENGTH_FACTOR
 from blockmix.numerics.variates import log_gamma_variate
-from blockmix.tables.concentration import concentration
 from blockmix.tables.layout import Key, Network, Rows
 from blockmix.tables.minibatch import sample_neighbors, sample_non_neighbors
 
@@ -36,12 +35,11 @@ class Factors(NamedTuple):
 
 
 class Local(NamedTuple):
-    """How a node is updated: partners n_1 and n_0, the prior, what a non-link counts, steps (V7), local rounds (V3)."""
+    """How a node is updated: partners n_1 and n_0, alpha of each node, weight of a non-link, (V7), and (V2) or (V3)."""
 
     neighbors: int
     non_neighbors: int
-    alpha: float
-    alpha_unlinked: float
+    alpha: Table
     non_link_weight: float
     step: float
     delay: float
@@ -49,6 +47,21 @@ class Local(NamedTuple):
     joint: bool
     tolerance: float
     most_rounds: int
+
+
+class Frame(NamedTuple):
+    """What an update reads: network, factors, strengths, settings, key; all as they were before the mini-batch.
+
+    `level` holds exp(E[log strength]) of non-links (column 0) and links (column 1), the background last, and `tilt` the
+    logarithms of communities less that of the background.
+    """
+
+    network: Network
+    factors: Factors
+    level: Table
+    tilt: Table
+    how: Local
+    key: Key
 
 
 class Batch(NamedTuple):
@@ -69,7 +82,7 @@ class Work(NamedTuple):
 
 
 def new_batch(nodes: int, communities: int) -> Batch:
-    """Room for the results of a mini-batch of at most so many nodes."""
+    """Return room for the results of a mini-batch of at most so many nodes."""
     return Batch(
         np.zeros((nodes, communities)),
         np.zeros((nodes, communities + 1, 2)),
@@ -78,7 +91,7 @@ def new_batch(nodes: int, communities: int) -> Batch:
 
 
 def new_work(communities: int, partners: int) -> Work:
-    """Work space for nodes of at most so many partners of a kind."""
+    """Return work space for nodes of at most so many partners of a kind."""
     return Work(
         np.zeros(partners, dtype=np.int64),
         np.zeros(communities),
@@ -89,13 +102,13 @@ def new_work(communities: int, partners: int) -> Work:
 
 @inlined_kernel
 def schedule(t: float, step: float, delay: float, decay: float) -> float:
-    """(V7) rho_t = step (1 + t/delay)^-decay."""
+    """(V7) Compute rho_t = step (1 + t/delay)^-decay."""
     return float(step * (1.0 + t / delay) ** -decay)
 
 
-@kernel
+@lean_kernel
 def geometric_weights(gamma: np.ndarray, out: np.ndarray) -> None:
-    """(V1) exp(E[log pi_ak]) for one node, scaled to add up to one."""
+    """(V1) Compute exp(E[log pi_ak]) for one node, scaled to add up to one."""
     largest = -math.inf
     for k in range(len(gamma)):
         out[k] = digamma(gamma[k])
@@ -110,7 +123,7 @@ def geometric_weights(gamma: np.ndarray, out: np.ndarray) -> None:
 
 @kernel
 def renew_weights(begin: int, end: int, factors: Factors) -> None:
-    """Geometric weights of the nodes [begin, end) from their gamma."""
+    """Compute the geometric weights of the nodes [begin, end) from their gamma."""
     for a in range(begin, end):
         geometric_weights(factors.gamma[a], factors.weights[a])
 
@@ -119,10 +132,7 @@ def renew_weights(begin: int, end: int, factors: Factors) -> None:
 def joint_factors(
     e_a: np.ndarray, e_b: np.ndarray, level: np.ndarray, y: int, own: np.ndarray, shared: np.ndarray
 ) -> int:
-    """(V2) q(z_ab, z_ba) of a pair in O(K): `own` is its marginal of z_ab, `shared` the mass of z_ab = z_ba = k.
-
-    `level` holds exp(E[log strength]) of links (column 1) and non-links (column 0), the background last.
-    """
+    """(V2) Compute q(z_ab, z_ba) of a pair in O(K): `own` is its marginal of z_ab, `shared` that of z_ab = z_ba = k."""
     communities = len(e_a)
     outside = level[communities, y]
     total = 0.0
@@ -142,7 +152,7 @@ def joint_factors(
 def half_round(
     e: np.ndarray, facing: np.ndarray, tilt: np.ndarray, y: int, fresh: np.ndarray, out: np.ndarray
 ) -> float:
-    """(V3) q(z_ab = k) proportional to e_ak exp(q(z_ba = k) tilt_k), into `out`; returns the total change.
+    """(V3) Compute q(z_ab = k), proportional to e_ak exp(q(z_ba = k) tilt_k); returns the total change.
 
     `fresh` is room for K numbers.
     """
@@ -158,13 +168,13 @@ def half_round(
     return change
 
 
-@kernel
+@lean_kernel
 def coupled_factors(
     e_a: np.ndarray, e_b: np.ndarray, tilt: np.ndarray, y: int, tolerance: float, most: int, work: Work
 ) -> int:
-    """(V3) q(z_ab) q(z_ba) of a pair by its coupled updates, until a round changes them by less than `tolerance`.
+    """(V3) Compute q(z_ab) q(z_ba) by coupled updates, until a round changes them by less than `tolerance`.
 
-    They begin at the geometric weights. The results stand in `work.own`, `work.other` and, as their product,
+    They begin at the geometric weights. The results are written to `work.own`, `work.other` and, as their product,
     `work.shared`; returns the number of rounds.
     """
     for k in range(len(e_a)):
@@ -181,20 +191,21 @@ def coupled_factors(
     return rounds
 
 
-@kernel
+@lean_kernel
 def add_pairs(
-    a: int, count: int, y: int, weight: float, weights: np.ndarray, level: np.ndarray, tilt: np.ndarray,
-    how: Local, work: Work, target: np.ndarray, inside: np.ndarray, effort: np.ndarray,
-) -> None:  # fmt: skip
-    """Add `weight` times the factors of a with its first `count` partners to target (V5) and inside (V6)."""
+    a: int, count: int, y: int, weight: float, frame: Frame, work: Work, at: int, out: Batch
+) -> None:
+    """Add `weight` times the factors of a with its first `count` partners to row `at` of `out`, (V5) and (V6)."""
+    how, weights = frame.how, frame.factors.weights
+    target, inside, effort = out.gamma[at], out.inside[at], out.effort[at]
     communities = len(target)
     for i in range(count):
         b = work.partners[i]
         if how.joint:
-            effort[1] += joint_factors(weights[a], weights[b], level, y, work.own, work.shared)
+            effort[1] += joint_factors(weights[a], weights[b], frame.level, y, work.own, work.shared)
         else:
             effort[1] += coupled_factors(
-                weights[a], weights[b], tilt, y, how.tolerance, how.most_rounds, work
+                weights[a], weights[b], frame.tilt, y, how.tolerance, how.most_rounds, work
             )
         met = 0.0
         for k in range(communities):
@@ -205,28 +216,22 @@ def add_pairs(
     effort[0] += count
 
 
-@kernel
-def update_nodes(
-    begin: int, end: int, nodes: np.ndarray, network: Network, factors: Factors, level: np.ndarray,
-    tilt: np.ndarray, how: Local, key: Key, work: Work, out: Batch,
-) -> None:  # fmt: skip
-    """(V7) New gamma of the nodes nodes[begin:end], and the pairs inside communities that they see.
-
-    Reads the factors as they were before the mini-batch and writes to `out` alone.
-    """
+@lean_kernel
+def update_nodes(begin: int, end: int, nodes: np.ndarray, frame: Frame, work: Work, out: Batch) -> None:
+    """(V7) Compute new gamma of the nodes nodes[begin:end], and their pairs inside communities, into `out`."""
+    network, factors, how, key = frame.network, frame.factors, frame.how, frame.key
     for i in range(begin, end):
         a = nodes[i]
-        target, inside, effort = out.gamma[i], out.inside[i], out.effort[i]
-        target[:] = concentration(a, network, how.alpha, how.alpha_unlinked)
-        inside[:] = 0.0
-        effort[:] = 0
+        target = out.gamma[i]
+        target[:] = how.alpha[a]
+        out.inside[i, :, :] = 0.0
+        out.effort[i, :] = 0
         count, weight = sample_neighbors(a, how.neighbors, network, key, work.partners)
-        add_pairs(a, count, 1, weight, factors.weights, level, tilt, how, work, target, inside, effort)
+        add_pairs(a, count, 1, weight, frame, work, i, out)
         count, weight = sample_non_neighbors(
             a, how.non_neighbors, DRAW_NON_PARTNERS, network, key, work.partners
         )
-        weight *= how.non_link_weight
-        add_pairs(a, count, 0, weight, factors.weights, level, tilt, how, work, target, inside, effort)
+        add_pairs(a, count, 0, weight * how.non_link_weight, frame, work, i, out)
         rho = schedule(float(factors.updates[a]), how.step, how.delay, how.decay)
         for k in range(len(target)):
             target[k] = (1.0 - rho) * factors.gamma[a, k] + rho * target[k]
@@ -234,7 +239,7 @@ def update_nodes(
 
 @kernel
 def commit_nodes(begin: int, end: int, nodes: np.ndarray, out: Batch, factors: Factors) -> None:
-    """Put the results of a mini-batch where the next one reads them."""
+    """Copy the results of a mini-batch to the factors that the next one reads."""
     for i in range(begin, end):
         a = nodes[i]
         factors.gamma[a] = out.gamma[i]
@@ -244,7 +249,7 @@ def commit_nodes(begin: int, end: int, nodes: np.ndarray, out: Batch, factors: F
 
 @kernel
 def add_inside(nodes: np.ndarray, chance: np.ndarray, out: Batch, total: np.ndarray) -> None:
-    """(V8) Pairs inside communities over the whole network: half the sum over the nodes, each over its chance."""
+    """(V8) Estimate pairs inside communities of the whole network: half the sum over nodes, each over its chance."""
     total[:] = 0.0
     for i in range(len(nodes)):
         share = 0.5 / chance[nodes[i]]
@@ -255,7 +260,7 @@ def add_inside(nodes: np.ndarray, chance: np.ndarray, out: Batch, total: np.ndar
 
 @kernel
 def draw_memberships(begin: int, end: int, gamma: np.ndarray, key: Key, rows: Rows) -> None:
-    """Memberships of the nodes [begin, end) drawn from their Dirichlet factors, into rows of K slots.
+    """Draw memberships of the nodes [begin, end) from their Dirichlet factors, into rows of K slots.
 
     In logarithms: with a gamma of 0.006 half of all Gamma variates are too small for float64.
     """
@@ -280,7 +285,7 @@ def draw_memberships(begin: int, end: int, gamma: np.ndarray, key: Key, rows: Ro
 
 @kernel
 def draw_strengths(strengths: np.ndarray, key: Key, out: np.ndarray) -> None:
-    """Strengths drawn from their Beta factors."""
+    """Draw strengths from their Beta factors."""
     for k in range(len(out)):
         link = log_gamma_variate(
             strengths[k, 1], key.low, key.high, np.uint32(k), key.sweep,

@@ -1,4 +1,4 @@
-"""The settings of `svi`, checked where they come in."""
+"""The settings of `svi`, checked when they are made."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from blockmix.samplers.checks import check_choice, check_count, check_positive
 
 @dataclass(frozen=True)
 class SviOptions:
-    """What can be set on `svi`; docs/lab-notes.md has the figures behind the defaults.
+    """Settings of `svi`; docs/lab-notes.md has the figures behind the defaults.
 
     Arguments:
         pairs: "joint" keeps the two indicators of a pair together, (V2): a tighter bound, in closed form. "factors" is

@@ -1,6 +1,6 @@
 """Variational inference, equations (V1) to (V9): the factors, the bound they raise, and the steps that raise it.
 
-A network is a dense 0/1 `adjacency` and a boolean `observed`, as in `reference.scir`. Strengths are arrays of K + 1
+A network is a dense 0/1 `adjacency` and a boolean `observed`, as in `model.reference`. Strengths are arrays of K + 1
 rows, the background last, with columns [non-link, link]: column y belongs to y. The indicators of a pair have a K x K
 table of probabilities q(z_ab = k, z_ba = l), in the order a < b; factors q(z_ab) q(z_ba) are the tables of rank one.
 """
@@ -31,17 +31,17 @@ class Prior:
     background_eta: tuple[float, float] = (1.0, 1.0)
 
     def strengths(self, communities: int) -> Matrix:
-        """The prior of every strength, the background last."""
+        """Return the prior of every strength, the background last."""
         return np.array([self.eta] * communities + [self.background_eta], dtype=np.float64)
 
 
 def expected_log_memberships(gamma: Matrix) -> Matrix:
-    """(V1) E[log pi_ak] = psi(gamma_ak) - psi(sum_j gamma_aj)."""
+    """(V1) Compute E[log pi_ak] = psi(gamma_ak) - psi(sum_j gamma_aj)."""
     return np.asarray(digamma(gamma) - digamma(gamma.sum(axis=-1, keepdims=True)))
 
 
 def expected_log_strengths(strengths: Matrix, background: float | None) -> Matrix:
-    """(V1) E[log beta_k^(y)] in column y, the background last: its logarithm itself where it is fixed."""
+    """(V1) Compute E[log beta_k^(y)] in column y, the background last: its logarithm itself where it is fixed."""
     logs = np.asarray(digamma(strengths) - digamma(strengths.sum(axis=1, keepdims=True)))
     if background is not None:
         logs[-1] = np.log1p(-background), np.log(background)
@@ -49,19 +49,19 @@ def expected_log_strengths(strengths: Matrix, background: float | None) -> Matri
 
 
 def pair_energy(y: int, log_a: Vector, log_b: Vector, log_strengths: Matrix) -> Matrix:
-    """E[log p(z_ab = k, z_ba = l, y)] for every k and l, given the factors of both nodes and of the strengths."""
+    """Compute E[log p(z_ab = k, z_ba = l, y)] for every k and l, given the factors of both nodes and strengths."""
     energy = log_a[:, None] + log_b[None, :] + log_strengths[-1, y]
     np.fill_diagonal(energy, log_a + log_b + log_strengths[:-1, y])
     return np.asarray(energy)
 
 
 def joint_indicators(y: int, log_a: Vector, log_b: Vector, log_strengths: Matrix) -> Matrix:
-    """(V2) The best table of a pair: proportional to exp(energy), entry by entry."""
+    """(V2) Compute the best table of a pair: proportional to exp(energy), entry by entry."""
     return np.asarray(softmax(pair_energy(y, log_a, log_b, log_strengths)))
 
 
 def coupled_round(y: int, log_a: Vector, facing: Vector, log_strengths: Matrix) -> Vector:
-    """(V3) q(z_ab = k) from q(z_ba): E[log pi_ak] + q(z_ba=k) E[log beta_k^(y)] + (1 - q(z_ba=k)) E[log delta^(y)]."""
+    """(V3) Compute q(z_ab = k) from q(z_ba): the exponent is E[log pi_ak] + E[log p(y)] averaged over z_ba."""
     inside, outside = log_strengths[:-1, y], log_strengths[-1, y]
     return np.asarray(softmax(log_a + facing * inside + (1.0 - facing) * outside))
 
@@ -70,7 +70,7 @@ def coupled_indicators(
     y: int, log_a: Vector, log_b: Vector, log_strengths: Matrix, begin: Matrix | None = None,
     tolerance: float = 1e-12, most: int = 10_000,
 ) -> Matrix:  # fmt: skip
-    """(V3) The product table that the coupled updates end at, begun at softmax(E[log pi]) or at the table `begin`."""
+    """(V3) Iterate the coupled updates from softmax(E[log pi]), or from `begin`; returns the product table."""
     q_a, q_b = softmax(log_a), softmax(log_b)
     if begin is not None:
         q_a, q_b = begin.sum(axis=1), begin.sum(axis=0)
@@ -84,14 +84,14 @@ def coupled_indicators(
 
 
 def observed_pairs(observed: Mask) -> list[tuple[int, int]]:
-    """Pairs a < b that are not held out."""
+    """Return the pairs a < b that are not held out."""
     return [(int(a), int(b)) for a, b in np.argwhere(np.triu(observed, 1))]
 
 
 def all_indicators(
     gamma: Matrix, strengths: Matrix, adjacency: Matrix, observed: Mask, prior: Prior, local: LocalStep
 ) -> Pairs:
-    """The tables of all observed pairs by (V2) or (V3)."""
+    """Compute the tables of all observed pairs by (V2) or (V3)."""
     logs = expected_log_memberships(gamma)
     levels = expected_log_strengths(strengths, prior.background)
     return {
@@ -103,7 +103,7 @@ def bound(
     gamma: Matrix, strengths: Matrix, tables: Pairs, adjacency: Matrix, prior: Prior,
     non_link_weight: float = 1.0,
 ) -> float:  # fmt: skip
-    """(V4) E_q[log p(y, z, pi, beta, delta)] - E_q[log q], at most log p(y); a non-link counts `non_link_weight`."""
+    """(V4) Compute E_q[log p(y, z, pi, beta, delta)] - E_q[log q], at most log p(y), with weighted non-links."""
     n, k = gamma.shape
     logs = expected_log_memberships(gamma)
     levels = expected_log_strengths(strengths, prior.background)
@@ -124,7 +124,7 @@ def bound(
 def membership_targets(
     nodes: int, tables: Pairs, adjacency: Matrix, prior: Prior, non_link_weight: float = 1.0
 ) -> Matrix:
-    """(V5) The best gamma given the tables, alpha + sum_b q(z_ab = k); less gamma, the natural gradient."""
+    """(V5) Compute the best gamma given the tables, alpha + sum_b q(z_ab = k); less gamma, the natural gradient."""
     communities = len(next(iter(tables.values())))
     target = np.full((nodes, communities), prior.alpha)
     for (a, b), q in tables.items():
@@ -137,9 +137,9 @@ def membership_targets(
 def strength_targets(
     communities: int, tables: Pairs, adjacency: Matrix, prior: Prior, non_link_weight: float = 1.0
 ) -> Matrix:
-    """(V6) The best Beta factors given the tables, eta + sum over pairs of q(z_ab = z_ba = k), by y.
+    """(V6) Compute the best Beta factors given the tables, eta + sum over pairs of q(z_ab = z_ba = k), by y.
 
-    What is left of every pair goes to the background.
+    The rest of every pair belongs to the background.
     """
     target = prior.strengths(communities)
     for (a, b), q in tables.items():
@@ -152,17 +152,17 @@ def strength_targets(
 
 
 def step_size(t: float, step: float, delay: float, decay: float) -> float:
-    """(V7) rho_t = step (1 + t/delay)^-decay; with step = delay^-decay it is (delay + t)^-decay."""
+    """(V7) Compute rho_t = step (1 + t/delay)^-decay; with step = delay^-decay it is (delay + t)^-decay."""
     return float(step * (1.0 + t / delay) ** -decay)
 
 
 def natural_step(factor: Matrix, target: Matrix, rho: float) -> Matrix:
-    """(V7) A natural-gradient step of size rho: (1 - rho) factor + rho target."""
+    """(V7) Make a natural-gradient step of size rho: (1 - rho) factor + rho target."""
     return (1.0 - rho) * factor + rho * target
 
 
 def chances(adjacency: Matrix, observed: Mask, batch_non_links: int) -> Vector:
-    """(V8) The probability that a node is in a mini-batch (L1): drawn itself, or as a partner of the node drawn."""
+    """(V8) Compute the probability that a node is in a mini-batch (L1): drawn itself, or as a partner."""
     n = len(adjacency)
     links = (adjacency == 1) & observed
     non_links = (adjacency == 0) & observed
@@ -172,14 +172,14 @@ def chances(adjacency: Matrix, observed: Mask, batch_non_links: int) -> Vector:
 
 
 def membership_moments(gamma: Matrix) -> tuple[Matrix, Matrix]:
-    """(V9) Means gamma_ak/s_a and variances m (1 - m)/(s_a + 1) of the Dirichlet factors, s_a = sum_k gamma_ak."""
+    """(V9) Compute means gamma_ak/s_a and variances m (1 - m)/(s_a + 1), s_a = sum_k gamma_ak."""
     total = gamma.sum(axis=1, keepdims=True)
     mean = gamma / total
     return mean, mean * (1.0 - mean) / (total + 1.0)
 
 
 def strength_moments(strengths: Matrix, background: float | None) -> tuple[Vector, Vector]:
-    """(V9) Means and variances of the Beta factors; a fixed background has no variance."""
+    """(V9) Compute means and variances of the Beta factors; a fixed background has no variance."""
     total = strengths.sum(axis=1)
     mean = strengths[:, 1] / total
     variance = mean * (1.0 - mean) / (total + 1.0)
@@ -189,5 +189,5 @@ def strength_moments(strengths: Matrix, background: float | None) -> tuple[Vecto
 
 
 def expected_probability(mean_a: Vector, mean_b: Vector, strength_mean: Vector) -> float:
-    """(V9) E_q[p_ab]: (M1) at the means, exact because the factors are independent."""
+    """(V9) Compute E_q[p_ab]: (M1) at the means, exact because the factors are independent."""
     return float(strength_mean[-1] + np.sum((strength_mean[:-1] - strength_mean[-1]) * mean_a * mean_b))
