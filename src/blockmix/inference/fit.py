@@ -55,7 +55,7 @@ def fit(
 
     Arguments:
         graph: the network.
-        communities: how many communities to allow, K. Those that are not needed stay empty. "auto" takes as many
+        communities: how many communities to allow, K. Those that are not needed stay nearly empty. "auto" takes as many
             as the best hard partition of the network has, by its integrated likelihood.
         model: "assortative", one strength a community, or "mmsb", the general model with one for every pair of
             communities, for networks whose groups link to other groups rather than within.

@@ -59,7 +59,8 @@ def fit(
             "-k",
             "--communities",
             metavar="K|auto",
-            help="Communities to allow; those not needed stay empty. auto: as many as the best hard partition has.",
+            help="Communities to allow; those not needed stay nearly empty. "
+            "auto: as many as the best hard partition has.",
         ),
     ] = "auto",
     output: Annotated[
