@@ -38,7 +38,7 @@ LARGE_STRENGTHS = Model(3, alpha=0.1, eta=(4.0, 1.0), background=0.02)
 ONE_CHAIN = {"chains": 1}
 # What the diffusion converges to: small steps, few nodes at a time, all neighbours and non-links, nothing cut off.
 SMALL_STEPS = {
-    "moves": "cir", "form": "dense", "step": 0.2, "neighbors": 1000, "non_links": 1000, "smallest": 1e-9
+    "moves": "cir", "form": "dense", "step": 0.2, "neighbors": 1000, "non_links": 1000
 }  # fmt: skip
 
 
