@@ -243,17 +243,22 @@ class TestRemarks:
         assert not (tmp_path / "run").exists()
 
     def test_the_verdict_on_the_chains_is_in_the_summary(self, edges):
-        pytest.importorskip("arviz_stats")
         done = blockmix("fit", edges, "-k", 3, "--sweeps", 100, "--chains", 2)
         assert "Chains" in done.stdout
         assert "R-hat" in done.stdout
-        assert "Chains" not in blockmix("fit", edges, "-k", 3, "--sweeps", 20, "--chains", 1).stdout
 
-    def test_without_the_library_the_summary_has_no_line_about_chains(self, edges, monkeypatch):
-        monkeypatch.setattr("blockmix.cli.summary.find_spec", lambda name: None)
-        done = blockmix("fit", edges, "-k", 3, "--sweeps", 100, "--chains", 2)
-        assert done.exit_code == 0, done.output
-        assert "R-hat" not in done.stdout
+    def test_what_could_not_be_checked_is_in_the_summary_and_in_the_record(self, edges):
+        """One chain, too few draws, nothing held out: never silence, and never converged."""
+        alone = ["fit", edges, "-k", 3, "--sweeps", 100, "--chains", 1, "--held-out", 0]
+        shown = " ".join(blockmix(*alone).stdout.split())
+        assert "Chains Convergence is unknown. One chain: whether another" in shown
+        assert "Nothing was held out: predictions were not checked." in shown
+        record = json.loads(blockmix(*alone, "--json").stdout)
+        assert record["converged"] is None
+        assert record["r_hat"] is None
+        assert record["verdict"].startswith("One chain")
+        short = blockmix("fit", edges, "-k", 3, "--sweeps", 6, "--chains", 2)
+        assert "Convergence is unknown. Too few draws" in " ".join(short.stdout.split())
 
 
 def test_a_folder_that_is_open_already_is_used_as_it_is(edges, tmp_path):

@@ -40,6 +40,25 @@ def test_the_demo_finds_the_friends_of_the_abc():
     assert any(students <= set(members) for members in post.communities(0.3).values())
 
 
+def test_screen_and_report_of_the_demo_state_the_same_verdict_with_and_without_extras(tmp_path, monkeypatch):
+    """The libraries of the extras are hidden in the second run: nothing that is said may change."""
+    said = []
+    for folder in ("with", "without"):
+        if folder == "without":
+            for library in ("arviz_base", "arviz_stats", "xarray", "networkx", "polars", "matplotlib"):
+                for name in [library, *(name for name in sys.modules if name.startswith(f"{library}."))]:
+                    monkeypatch.setitem(sys.modules, name, None)
+        done = CliRunner().invoke(app, ["demo", "-o", str(tmp_path / folder)])
+        assert done.exit_code == 0, done.output
+        verdict = bm.load(tmp_path / folder).diagnostics().verdict
+        assert verdict in " ".join(done.stdout.split())
+        report = (tmp_path / folder / "report.html").read_text("utf-8")
+        assert verdict in report
+        said.append((verdict, "No problem was found" in report))
+    assert said[0] == said[1]
+    assert said[0][0].startswith("The 4 chains agree: R-hat is at most")
+
+
 @pytest.mark.slow
 def test_the_demo_runs_on_a_new_machine(tmp_path):
     """No data, an empty compile cache, and a home that does not exist. benchmarks/speed.py measures the time."""

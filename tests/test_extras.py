@@ -3,9 +3,11 @@
 The libraries are hidden where they are installed; `.ci/run` also runs this file where they are not.
 """
 
+import dataclasses
 import importlib
 import sys
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
@@ -26,7 +28,6 @@ FEATURES = {
     "Graph.to_networkx": ("networkx", "blockmix[networkx]", lambda post, _: post.graph.to_networkx()),
     "to_cdlib": ("cdlib", "pip install cdlib", lambda post, _: post.to_cdlib()),
     "to_arviz": ("arviz_base", "blockmix[arviz]", lambda post, _: post.to_arviz()),
-    "diagnostics": ("arviz_stats", "blockmix[arviz]", lambda post, _: post.diagnostics()),
     "plots": ("matplotlib", "blockmix[plot]", lambda post, _: plots().plot_calibration(post)),
     "scikit-learn": ("sklearn", "pip install", lambda post, _: importlib.import_module("blockmix.sklearn")),
 }
@@ -66,6 +67,17 @@ def test_a_command_that_needs_a_library_says_so_before_it_starts(command, monkey
     done = CliRunner().invoke(app, command)
     assert done.exit_code == 2
     assert "blockmix[plot]" in done.output.replace("\n", " ")
+
+
+def test_the_check_of_the_chains_is_the_same_without_any_extra(post, monkeypatch):
+    with_extras = post.diagnostics()
+    for library in ("arviz_base", "arviz_stats", "xarray", "pandas", "polars", "matplotlib"):
+        hide(monkeypatch, library)
+    without = dataclasses.replace(post).diagnostics()
+    assert without is not with_extras
+    assert without.verdict == with_extras.verdict
+    for name, column in without.columns().items():
+        np.testing.assert_array_equal(column, with_extras.columns()[name])
 
 
 def test_a_fit_its_files_and_its_report_need_no_extra(tmp_path):

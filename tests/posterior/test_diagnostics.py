@@ -1,41 +1,99 @@
 """R-hat, effective sample sizes and a verdict in words, of quantities that mean the same in every chain."""
 
 import dataclasses
-import sys
+from collections import Counter
 
 import numpy as np
 import pytest
 
-from blockmix import Graph, InputError, fit, planted
+from blockmix import Graph, fit, planted
 from blockmix.posterior.diagnostics import DiagnosticsTable
+from blockmix.posterior.quantities import KINDS, MATCHED, sampled_pairs
 
-pytest.importorskip("arviz_stats")
+INVARIANT = [kind for kind in KINDS if kind not in MATCHED]
 
 
 @pytest.fixture(scope="module")
 def post():
     """Two cliques on which two chains with different starts agree."""
     cliques = Graph.from_edges([(a + c, b + c) for c in (0, 12) for a in range(12) for b in range(a)])
-    return fit(cliques, 2, seed=1, chains=2, sweeps=400, threads=1, held_out=0.1)
+    return fit(cliques, 2, seed=1, chains=2, sweeps=1000, threads=1, held_out=0.1)
 
 
-def table(rhat, ess, chains=4, draws=100):
+def table(rhat, ess, kinds=("co-membership",), chains=4, draws=100, held_out=True):
     n = len(rhat)
-    plain, kinds = np.ones(n), (["scalar", "strength", "membership"] * n)[:n]
-    sizes = np.array(ess, dtype=float)
+    plain, sizes = np.ones(n), np.array(ess, dtype=float)
     return DiagnosticsTable(
-        ["q"] * n, kinds, plain, plain, plain, np.array(rhat, float), sizes, sizes, chains, draws
-    )
+        ["q"] * n, (list(kinds) * n)[:n], plain, plain, plain, np.array(rhat, float), sizes, sizes, chains, draws,
+        held_out,
+    )  # fmt: skip
 
 
-def test_scalars_strengths_and_memberships_are_followed(post):
+def rows(found, *kinds):
+    return [i for i, kind in enumerate(found.kind) if kind in kinds]
+
+
+def test_quantities_with_and_without_numbers_of_communities_are_followed(post):
     found = post.diagnostics()
-    assert found.quantity[:2] == ["background", "held-out log loss"]
-    assert "links inside communities" in found.quantity
+    assert set(found.kind) == set(KINDS)
+    assert set(found.quantity) >= {"background", "held-out log loss", "log loss of sampled pairs"}
     assert {"strength of 0", "strength of 1"} <= set(found.quantity)
-    assert sum(kind == "membership" for kind in found.kind) == 24
+    counts = Counter(found.kind)
+    assert counts["matched membership"] == 24
+    assert counts["sorted size"] == counts["sorted strength"] == 2
+    assert counts["sampled pair"] == counts["co-membership"] == len(sampled_pairs(post.graph)) > 40
+    assert counts["held-out pair"] == min(60, len(post.held_out.links))
     assert (found.chains, found.draws) == (2, len(post.draws[0]))
-    assert set(found.columns()) >= {"quantity", "mean", "sd", "mcse", "rhat", "ess_bulk", "ess_tail"}
+    assert set(found.columns()) >= {"quantity", "kind", "mean", "sd", "mcse", "rhat", "ess_bulk", "ess_tail"}
+    assert not set(found.columns()) & {"chains", "draws", "held_out"}
+
+
+def test_invariant_quantities_are_those_of_dense_memberships(post):
+    """Link probability and co-membership of every followed pair, sizes and strengths, from the plain equations."""
+    found = post.diagnostics()
+    nodes = np.arange(post.graph.n_nodes)
+    links = post.graph.has_edges(sampled_pairs(post.graph))
+    expected = {}
+    for chain in post.draws:
+        for sample in chain:
+            pi = sample.memberships(nodes, np.arange(2))
+            beta, delta = sample.strengths[:-1].astype(float), float(sample.strengths[-1])
+            together = pi @ pi.T
+            link = (pi * beta) @ pi.T + delta * (1.0 - together)
+            for a, b in sampled_pairs(post.graph):
+                names = f"{post.graph.labels[a]} - {post.graph.labels[b]}"
+                expected.setdefault(("sampled pair", f"link {names}"), []).append(link[a, b])
+                expected.setdefault(("co-membership", f"co-membership {names}"), []).append(together[a, b])
+            right = np.abs(1.0 - links - link[tuple(sampled_pairs(post.graph).T)])
+            expected.setdefault(("scalar", "log loss of sampled pairs"), []).append(-np.log(right).mean())
+            for i, value in enumerate(np.sort(pi.sum(axis=0))[::-1]):
+                expected.setdefault(("sorted size", f"size {i + 1}, sorted"), []).append(value)
+            for i, value in enumerate(np.sort(beta)[::-1]):
+                expected.setdefault(("sorted strength", f"strength {i + 1}, sorted"), []).append(value)
+    places = {key: i for i, key in enumerate(zip(found.kind, found.quantity, strict=True))}
+    # One of the scalars is compared here.
+    others = rows(found, "sampled pair", "co-membership", "sorted size", "sorted strength")
+    assert len(expected) == 1 + len(others)
+    for key, values in expected.items():
+        assert found.mean[places[key]] == pytest.approx(np.mean(values), rel=1e-6), key
+        assert found.sd[places[key]] == pytest.approx(np.std(values), rel=1e-4, abs=1e-9), key
+
+
+def test_sampled_pairs_are_links_and_pairs_with_a_common_neighbour():
+    graph = planted(300, 5, degree=8, seed=3).graph
+    pairs = sampled_pairs(graph)
+    assert (pairs[:, 0] < pairs[:, 1]).all()
+    assert 60 <= len(pairs) <= 80
+    np.testing.assert_array_equal(pairs, sampled_pairs(graph))
+    near = (graph.to_scipy() @ graph.to_scipy()).toarray() > 0
+    linked = graph.to_scipy().toarray() > 0
+    assert (linked | near)[pairs[:, 0], pairs[:, 1]].all()
+    assert linked[pairs[:, 0], pairs[:, 1]].sum() >= 30
+    assert (~linked & near)[pairs[:, 0], pairs[:, 1]].sum() >= 20
+
+
+def test_a_network_without_links_has_no_sampled_pairs():
+    assert sampled_pairs(Graph.from_edges([], nodes=["a", "b"])).shape == (0, 2)
 
 
 def test_the_statistics_are_those_of_the_samples_matched_between_chains(post):
@@ -49,8 +107,8 @@ def test_the_statistics_are_those_of_the_samples_matched_between_chains(post):
     assert found.mean[node] == pytest.approx(post.mean[0], abs=2e-3)
 
 
-def test_chains_that_are_numbered_differently_still_agree(post):
-    """Give the communities of the second chain other numbers: after matching nothing has changed."""
+def test_the_verdict_does_not_depend_on_how_communities_are_numbered(post):
+    """Give the communities of the second chain other numbers: only what is matched can change."""
     swapped = []
     for draw in post.draws[1]:
         swapped.append(
@@ -58,18 +116,28 @@ def test_chains_that_are_numbered_differently_still_agree(post):
         )
     numbers = np.stack([post.numbers[0], post.numbers[1][::-1]])
     other = dataclasses.replace(post, draws=(post.draws[0], tuple(swapped)), numbers=numbers)
-    np.testing.assert_allclose(other.diagnostics().rhat, post.diagnostics().rhat)
-    # without the matching they would disagree
+    found = post.diagnostics()
+    np.testing.assert_allclose(other.diagnostics().rhat, found.rhat)
+    # A wrong matching, as if the swap had not been noticed.
     wrong = dataclasses.replace(other, numbers=post.numbers).diagnostics()
-    assert not wrong.converged
-    assert "do not agree" in wrong.verdict
+    same, matched = rows(wrong, *INVARIANT), rows(wrong, *MATCHED)
+    np.testing.assert_allclose(wrong.rhat[same], found.rhat[same])
+    assert wrong.converged is found.converged is True
+    assert (wrong.rhat[matched] > 1.05).mean() > 0.5
+    assert "Single communities are less certain" in wrong.verdict
+    assert "Single communities" not in found.verdict
 
 
 def test_chains_that_do_not_move_from_different_values_disagree_without_bound(post):
     still = [tuple(dataclasses.replace(chain[0], sweep=draw.sweep) for draw in chain) for chain in post.draws]
-    found = dataclasses.replace(post, draws=tuple(still)).diagnostics()
-    assert np.isinf(found.rhat[found.quantity.index("background")])
+    # An odd number of draws, whose mean of equal values is rounded.
+    found = dataclasses.replace(post, draws=tuple(chain[:111] for chain in still)).diagnostics()
+    moved = found.sd > 0.0
+    assert moved.sum() > 100
+    assert np.isinf(found.rhat[moved]).all()
+    assert (found.ess_bulk[moved] == 1.0).all()
     assert "without bound" in found.verdict
+    assert not found.converged
 
 
 def test_samples_at_sweeps_that_not_all_chains_have_are_left_out(post):
@@ -82,20 +150,58 @@ def test_samples_at_sweeps_that_not_all_chains_have_are_left_out(post):
     [
         (
             table([1.0] * 30, [500] * 30),
-            "The 4 chains agree: R-hat is at most 1.00. Effective samples: 500",
+            "The 4 chains agree: R-hat is at most 1.00 for all 30 quantities followed. Effective samples: 500 or more.",
             True,
         ),
-        (table([1.0] * 29 + [1.4], [500] * 30), "at most 1.05 for all but 3% of what is followed", True),
+        (
+            table([1.0] * 29 + [1.4], [500] * 30),
+            "R-hat is at most 1.05 for all but 1 of the 30 quantities",
+            True,
+        ),
         (
             table([1.3] * 30, [500] * 30),
-            "R-hat is above 1.05 for 100% of what is followed, 1.30 at worst",
+            "do not agree: R-hat is above 1.05 for 30 of the 30 quantities followed, 1.30 at worst",
             False,
         ),
-        (table([1.0, 1.0, 1.5], [500] * 3), "most of all for memberships", False),
-        (table([1.0] * 30, [20] * 30), "Few effective samples: below 100 for 100%", False),
+        # Four sizes among a hundred co-memberships: a small kind counts as much as a large one.
+        (
+            table([1.0] * 100 + [1.5] * 4, [500] * 104, ["co-membership"] * 100 + ["sorted size"] * 4),
+            "above 1.05 for 4 of the 104 quantities followed, 1.50 at worst, most of all for sizes",
+            False,
+        ),
+        (table([1.0, 1.9], [500, 5], ["scalar", "matched strength"]), "The 4 chains agree", True),
+        (table([1.9, 1.0], [500, 500], ["scalar", "matched strength"]), "most of all for scalars", False),
+        (
+            table([1.0] * 30, [20] * 30),
+            "Few effective samples: below 100 for 30 of the 30, 20 at worst",
+            False,
+        ),
+        (
+            table([1.0] * 30, [500] * 29 + [20]),
+            "Effective samples: 100 or more for all but 1, 20 at worst.",
+            True,
+        ),
+        (
+            table([1.0] * 30, [500] * 29 + [20], [*["sampled pair"] * 29, "scalar"]),
+            "Few effective samples",
+            False,
+        ),
         (table([np.nan] * 3, [500] * 3, chains=1), "One chain: whether another would find the same", False),
         (table([1.0] * 3, [5] * 3, draws=4), "Too few draws (4 a chain)", False),
+        (table([], [], draws=100), "Too few draws", False),
         (table([np.nan, 1.0], [np.nan, 500]), "The 4 chains agree", True),
+        (table([np.nan, np.nan], [np.nan, np.nan]), "Nothing that is followed ever changed", False),
+        (table([1.0], [500], ["matched strength"]), "Nothing that is followed ever changed", False),
+        (
+            table([1.0] * 3, [500] * 3, held_out=False),
+            "Nothing was held out: predictions were not checked.",
+            True,
+        ),
+        (
+            dataclasses.replace(table([np.nan, 1.0], [np.nan, 500]), mean=np.array([np.nan, 1.0])),
+            "1 of the 2 quantities followed are not finite",
+            False,
+        ),
     ],
 )
 def test_the_verdict_is_in_plain_words(made, expected, converged):
@@ -108,10 +214,21 @@ def test_a_run_without_samples_has_a_verdict_that_it_was_too_short():
     assert "Too few draws" in early.diagnostics().verdict
 
 
-def test_without_the_library_the_remedy_is_named(post, monkeypatch):
-    monkeypatch.setitem(sys.modules, "arviz_stats.base", None)
-    with pytest.raises(InputError, match=r'pip install "blockmix\[arviz\]"'):
-        post.diagnostics()
+def test_the_table_is_computed_once(post):
+    assert post.diagnostics() is post.diagnostics()
+
+
+def test_the_general_model_is_followed_too():
+    general = fit(
+        planted(60, 3, degree=8, seed=4).graph, 3, model="mmsb", sweeps=40, chains=2, threads=1, seed=2
+    )
+    found = general.diagnostics()
+    assert set(found.kind) == set(KINDS)
+    assert "background" not in found.quantity
+    pairs, nodes = sampled_pairs(general.graph), np.arange(60)
+    dense = [sample.memberships(nodes, np.arange(3)) for chain in general.draws for sample in chain]
+    expected = np.mean([(pi[pairs[:, 0]] * pi[pairs[:, 1]]).sum(axis=1) for pi in dense], axis=0)
+    np.testing.assert_allclose(found.mean[rows(found, "co-membership")], expected, rtol=1e-6)
 
 
 def test_the_held_out_log_loss_is_that_of_the_link_probabilities():

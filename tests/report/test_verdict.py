@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from blockmix.posterior.diagnostics import DiagnosticsTable
-from blockmix.report.verdict import chain_table, remarks
+from blockmix.posterior.posterior import Posterior
+from blockmix.report.verdict import remarks
 
 from .conftest import made_trace
 
@@ -15,9 +16,21 @@ def reported(post):
     return " ".join(f"{r.headline} {r.advice}" for r in remarks(post))
 
 
+def chains(rhat, ess, count=4, draws=100, kind="sorted strength", held_out=True):
+    size = len(rhat)
+    numbers = [np.full(size, 0.1)] * 3 + [np.array(rhat), np.array(ess), np.array(ess)]
+    return DiagnosticsTable(["x"] * size, [kind] * size, *numbers, count, draws, held_out)
+
+
+def compared(monkeypatch, table):
+    """Give every posterior this table of chains."""
+    monkeypatch.setattr(Posterior, "diagnostics", lambda self: table)
+
+
 @pytest.fixture
-def good(make_posterior):
-    """Return a run without problems: links are as frequent as predicted."""
+def good(make_posterior, monkeypatch):
+    """Return a run without problems: chains agree, links are as frequent as predicted."""
+    compared(monkeypatch, chains([1.001], [900.0]))
     post = make_posterior()
     rng = np.random.default_rng(2)
     probability = rng.uniform(0.02, 0.98, 4_000)
@@ -65,35 +78,51 @@ def test_nothing_held_out_is_reported(good):
     assert "Nothing was held out" in reported(replace(good, held_out=None))
 
 
-def chains(rhat, ess, count=4):
-    size = len(rhat)
-    numbers = [np.full(size, 0.1)] * 3 + [np.array(rhat), np.array(ess), np.array(ess)]
-    return DiagnosticsTable(["x"] * size, ["strength"] * size, *numbers, chains=count, draws=100)
-
-
-def test_chains_that_disagree_are_serious(good):
-    (remark,) = remarks(good, chains([1.4, 1.3], [900.0, 800.0]))
+def test_chains_that_disagree_are_serious(good, monkeypatch):
+    compared(monkeypatch, chains([1.4, 1.3], [900.0, 800.0]))
+    (remark,) = remarks(good)
     assert remark.serious
     assert remark.headline.startswith("The 4 chains do not agree: R-hat is above 1.05")
     assert remark.headline.endswith(".")
     assert remark.advice.startswith("Run longer")
 
 
-def test_few_effective_samples_are_reported_but_not_serious(good):
-    (remark,) = remarks(good, chains([1.01], [12.0]))
+def test_few_effective_samples_are_reported_but_not_serious(good, monkeypatch):
+    compared(monkeypatch, chains([1.01], [12.0]))
+    (remark,) = remarks(good)
     assert not remark.serious
     assert "Few effective samples" in remark.advice
 
 
-def test_a_lone_chain_is_reported(good):
-    (remark,) = remarks(good, chains([np.nan], [900.0], count=1))
+def test_a_lone_chain_is_reported(good, monkeypatch):
+    compared(monkeypatch, chains([np.nan], [900.0], count=1))
+    (remark,) = remarks(good)
     assert not remark.serious
     assert remark.headline.startswith("One chain")
 
 
-def test_chains_that_agree_are_no_concern(good):
-    assert remarks(good, chains([1.001], [900.0])) == []
+def test_too_few_draws_are_reported(good, monkeypatch):
+    compared(monkeypatch, chains([1.0], [900.0], draws=7))
+    (remark,) = remarks(good)
+    assert remark.headline.startswith("Too few draws (7 a chain)")
 
 
-def test_a_result_without_draws_has_no_table_of_chains(good):
-    assert chain_table(good) is None
+def test_a_result_without_draws_is_never_without_a_remark(make_posterior):
+    (remark,) = [r for r in remarks(make_posterior()) if "draws" in r.headline]
+    assert remark.headline.startswith("Too few draws (0 a chain)")
+
+
+def test_a_matching_that_is_in_doubt_does_not_decide(good, monkeypatch):
+    table = chains([1.0, 1.9], [900.0, 5.0])
+    matched = replace(table, kind=["sorted strength", "matched strength"])
+    compared(monkeypatch, matched)
+    assert matched.converged
+    (remark,) = remarks(good)
+    assert not remark.serious
+    assert remark.headline == "Single communities are less certain."
+    assert remark.advice.startswith("R-hat is above 1.05 for 1 of 1 strengths")
+
+
+def test_nothing_held_out_is_said_once(good, monkeypatch):
+    compared(monkeypatch, chains([1.4], [900.0], held_out=False))
+    assert reported(replace(good, held_out=None)).count("held out") == 1

@@ -76,19 +76,26 @@ def test_a_result_without_provenance_has_a_report(small):
 
 def test_agreement_of_chains_is_shown_the_worst_first(make_posterior, monkeypatch):
     table = DiagnosticsTable(
-        ["<i>", "worse"], ["scalar"] * 2, *([np.array([0.5, 0.25])] * 3), rhat=np.array([1.0, 1.2]),
-        ess_bulk=np.array([1234.0, 56.0]), ess_tail=np.array([np.nan, 60.0]), chains=2, draws=50,
+        ["<i>", "matched", "worse"], ["scalar", "matched strength", "scalar"],
+        *([np.array([0.5, 0.75, 0.25])] * 3), rhat=np.array([1.0, 1.9, 1.2]),
+        ess_bulk=np.array([1234.0, 10.0, 56.0]), ess_tail=np.array([np.nan, 10.0, 60.0]), chains=2, draws=50,
     )  # fmt: skip
     monkeypatch.setattr(Posterior, "diagnostics", lambda self: table)
     shown = re.sub(r" (class|data-name)=\"[^\"]*\"", "", report_html(make_posterior()))
-    worse = "<td>worse</td><td>0.25</td><td>0.25</td><td>0.25</td><td>1.200</td><td>56</td><td>60</td>"
-    good = "<td>&lt;i&gt;</td><td>0.5</td><td>0.5</td><td>0.5</td><td>1.000</td><td>1,234</td><td>n/a</td>"
-    assert f"<tr>{worse}</tr><tr>{good}</tr>" in shown
+    rows = [
+        "<td>worse</td><td>scalar</td><td>0.25</td><td>0.25</td><td>0.25</td><td>1.200</td><td>56</td><td>60</td>",
+        "<td>&lt;i&gt;</td><td>scalar</td><td>0.5</td><td>0.5</td><td>0.5</td><td>1.000</td><td>1,234</td><td>n/a</td>",
+        "<td>matched</td><td>matched strength</td><td>0.75</td><td>0.75</td><td>0.75</td><td>1.900</td><td>10</td>"
+        "<td>10</td>",
+    ]
+    assert "".join(f"<tr>{row}</tr>" for row in rows) in shown
     assert "The 2 chains do not agree" in shown
 
 
-def test_without_a_table_of_chains_the_report_says_what_it_takes(make_posterior):
-    assert "effective sample sizes need" in report_html(make_posterior())
+def test_a_run_without_draws_has_a_report_that_says_so(make_posterior):
+    shown = report_html(make_posterior())
+    assert shown.count("Too few draws (0 a chain) to tell whether the chains have converged") == 2
+    assert "No problem was found" not in shown
 
 
 def test_the_file_is_written_and_replaced(small, tmp_path):

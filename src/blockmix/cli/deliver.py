@@ -79,6 +79,10 @@ def record(post: Posterior, threshold: float) -> dict[str, Any]:
         found[name] = None if scores is None else getattr(scores, name)
     found["held_out_links"] = 0 if scores is None else scores.n_links
     found["held_out_non_links"] = 0 if scores is None else scores.n_non_links
+    table = post.diagnostics()
+    found["converged"] = table.converged if table.known else None
+    found["r_hat"], found["effective_samples"] = table.worst_rhat, table.least_ess
+    found["verdict"] = table.verdict
     return found
 
 

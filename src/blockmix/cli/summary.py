@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -39,9 +38,7 @@ def print_summary(post: Posterior, threshold: float, folder: Path | None) -> Non
         console.print(f"... and {len(covers) - MOST_COMMUNITIES:,} smaller ones")
     _print_bridges(console, post)
     console.print(scores_text(post))
-    verdict = convergence_text(post)
-    if verdict:
-        console.print(verdict)
+    console.print(convergence_text(post))
     if facts["communities_chosen_by"] != "user":
         console.print(
             f"{post.n_communities:,} communities were allowed: as many as the best hard partition has"
@@ -119,12 +116,10 @@ def scores_text(post: Posterior) -> str:
 
 
 def convergence_text(post: Posterior) -> str:
-    """Return in words whether the chains agree; nothing with one chain, or without the library for it."""
-    if post.provenance["chains"] < 2 or find_spec("arviz_stats") is None:
-        return ""
+    """Return in words whether the chains have converged, or why that is not known."""
     table = post.diagnostics()
-    colour = "" if table.converged else "[yellow]Not converged.[/] "
-    return f"\n[bold]Chains[/] {colour}{table.verdict}"
+    doubt = "Not converged." if table.known else "Convergence is unknown."
+    return f"\n[bold]Chains[/] {'' if table.converged else f'[yellow]{doubt}[/] '}{table.verdict}"
 
 
 def shown(label: object) -> str:

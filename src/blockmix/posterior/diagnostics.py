@@ -1,44 +1,40 @@
-"""Whether chains agree, and what their samples are worth: R-hat, effective sample size, Monte Carlo error.
+"""Whether chains agree, and what their samples are worth: a table of statistics and a verdict in words.
 
-The quantities are scalars that need no labels, the strengths of the largest communities, and the memberships of some
-nodes, the latter two after the communities of the chains were matched: never all N x K of them. The statistics
-are those of ArviZ (Vehtari et al. 2021: rank-normalised split R-hat, bulk and tail effective sample size).
+`quantities` says what is compared, `convergence` has the statistics. Quantities that depend on the matching of
+communities are in the table and do not decide the verdict.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from blockmix.errors import optional
+from blockmix.posterior import convergence
+from blockmix.posterior.quantities import KINDS, MATCHED, quantities
 from blockmix.posterior.views import _Table
-from blockmix.tables.samples import PosteriorSample
 
 if TYPE_CHECKING:
     from blockmix.posterior.posterior import Posterior
 
-Samples = list[list[PosteriorSample]]
-
-MOST_STRENGTHS, MOST_NODES, MOST_PAIRS = 30, 30, 2000
-# Communities of fewer expected members are mostly prior, and differ between chains.
-LEAST_SIZE = 2.0
 # R-hat above this means that chains disagree; with fewer effective samples the ends of intervals are rough.
 R_HAT, FEW_EFFECTIVE = 1.05, 100.0
 # At most this share of the quantities may miss a limit: so many do by chance.
 MAY_MISS = 0.05
 FEWEST_DRAWS = 8
+_NOT_COLUMNS = ("chains", "draws", "held_out")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DiagnosticsTable(_Table):
     """Quantity by quantity: mean, sd, Monte Carlo error of the mean, R-hat, effective sample sizes.
 
-    `kind` is "scalar", "strength" or "membership". R-hat is NaN with one chain, and everything is for a quantity
-    that never changed.
+    `kind` is "scalar", "held-out pair", "sampled pair" (link probabilities), "co-membership", "sorted size", "sorted
+    strength"; or "matched strength", "matched membership", which depend on how the communities of the chains were
+    matched and do not count for the verdict. R-hat is NaN with one chain, and all statistics are for a quantity
+    that never changed. `held_out` tells whether pairs were held out, so that predictions could be checked.
     """
 
     quantity: list[str]
@@ -51,82 +47,139 @@ class DiagnosticsTable(_Table):
     ess_tail: NDArray[np.float64]
     chains: int
     draws: int
+    held_out: bool = True
 
     def columns(self) -> dict[str, Any]:
         """Return the columns by name, ready for a data frame: `pandas.DataFrame(table.columns())`."""
-        return {name: column for name, column in super().columns().items() if name not in ("chains", "draws")}
+        return {name: column for name, column in super().columns().items() if name not in _NOT_COLUMNS}
 
     def __len__(self) -> int:
         return len(self.quantity)
 
     @property
     def verdict(self) -> str:
-        """In plain words, whether the chains have converged."""
-        if not len(self) or self.draws < FEWEST_DRAWS:
-            return (
-                f"Too few draws ({self.draws} a chain) to tell whether the chains have converged: run longer."
-            )
-        return " ".join([self._agreement(), self._size()])
+        """In plain words, whether the chains have converged, and which checks could not be made."""
+        parts = [self._agreement(), self._size(), self.matching] if self._enough else [self._too_little()]
+        if not self.held_out:
+            parts.append("Nothing was held out: predictions were not checked.")
+        return " ".join(part for part in parts if part)
+
+    @property
+    def known(self) -> bool:
+        """Whether it can be told if the chains have converged: two chains or more, and enough draws that vary."""
+        return self._enough and self.chains > 1
 
     @property
     def converged(self) -> bool:
-        """Whether there is no sign against convergence: chains agree, and there are enough effective samples."""
-        few = self._share(self.ess_bulk < FEW_EFFECTIVE, self.ess_bulk)
-        enough = self.draws >= FEWEST_DRAWS and self.chains > 1
-        return enough and self._share(self.rhat > R_HAT, self.rhat) <= MAY_MISS and few <= MAY_MISS
+        """Whether the chains were compared and agree, and there are enough effective samples."""
+        return self.known and not self.disagree and not self.few
+
+    @property
+    def matching(self) -> str:
+        """A warning where chains agree but single communities may not be the same in all of them; else empty."""
+        matched = np.isin(self.kind, MATCHED) & ~np.isnan(self.rhat)
+        above = int((self.rhat[matched] > R_HAT).sum())
+        if not self.known or self.disagree or above <= MAY_MISS * int(matched.sum()):
+            return ""
+        return (
+            f"Single communities are less certain: R-hat is above {R_HAT} for {above} of {int(matched.sum())} "
+            "strengths and memberships of matched communities, which may not be the same one in every chain."
+        )
+
+    @property
+    def worst_rhat(self) -> float:
+        """The largest R-hat of the quantities that decide; NaN if it is unknown."""
+        return float(self.rhat[self.decides].max()) if self.known else float("nan")
+
+    @property
+    def least_ess(self) -> float:
+        """The smallest bulk effective sample size of the quantities that decide; NaN if it is unknown."""
+        return float(self.ess_bulk[self.decides].min()) if self._enough else float("nan")
+
+    @property
+    def disagree(self) -> bool:
+        """Whether R-hat is too large for more quantities of a kind that decides than may be by chance."""
+        return max(self._shares().values(), default=0.0) > MAY_MISS
+
+    @property
+    def few(self) -> bool:
+        """Whether a scalar, or more of all quantities that decide than may be by chance, has few effective samples."""
+        below, decides = self.ess_bulk < FEW_EFFECTIVE, self.decides
+        scalars = decides & (np.array(self.kind, dtype=object) == "scalar")
+        return bool(below[scalars].any()) or int(below[decides].sum()) > MAY_MISS * int(decides.sum())
+
+    @property
+    def decides(self) -> NDArray[np.bool_]:
+        """Which quantities count for the verdict: those that vary and do not depend on the numbering."""
+        return np.array([kind not in MATCHED for kind in self.kind], dtype=bool) & ~np.isnan(self.ess_bulk)
+
+    @property
+    def _enough(self) -> bool:
+        return self.draws >= FEWEST_DRAWS and bool(self.decides.any()) and not self._undefined
+
+    @property
+    def _undefined(self) -> int:
+        return int((~np.isfinite(self.mean)).sum())
+
+    def _shares(self) -> dict[str, float]:
+        """Compute for every kind that decides the share of quantities whose R-hat is too large."""
+        kinds, decides = np.array(self.kind, dtype=object), self.decides
+        return {
+            kind: float((self.rhat[decides & (kinds == kind)] > R_HAT).mean())
+            for kind in dict.fromkeys(kinds[decides].tolist())
+        }
+
+    def _too_little(self) -> str:
+        if self.draws < FEWEST_DRAWS or not len(self):
+            return (
+                f"Too few draws ({self.draws} a chain) to tell whether the chains have converged: run longer."
+            )
+        if self._undefined:
+            return f"{self._undefined} of the {len(self)} quantities followed are not finite: the run went wrong."
+        return "Nothing that is followed ever changed: whether the chains have converged cannot be told."
 
     def _agreement(self) -> str:
         if self.chains == 1:
             return "One chain: whether another would find the same is unknown; fit with chains=4 to see."
-        share, worst = self._share(self.rhat > R_HAT, self.rhat), _largest(self.rhat)
-        if share <= MAY_MISS:
-            but = f" for all but {share:.0%} of what is followed" if share else ""
-            limit = R_HAT if share else worst
-            return f"The {self.chains} chains agree: R-hat is at most {limit:.2f}{but}."
-        which = self._worst_kind()
+        rhat = self.rhat[self.decides]
+        above, worst = int((rhat > R_HAT).sum()), self.worst_rhat
+        if not self.disagree:
+            most, but = (R_HAT, f"all but {above} of the") if above else (worst, "all")
+            followed = f"{but} {len(rhat)} quantities followed"
+            return f"The {self.chains} chains agree: R-hat is at most {most:.2f} for {followed}."
+        shares = self._shares()
         return (
-            f"The {self.chains} chains do not agree: R-hat is above {R_HAT} for {share:.0%} of what is followed, "
-            f"{_number(worst)} at worst, most of all for {which}. Run longer; where it stays so, the network has "
-            "several explanations, and means and intervals span all of them."
+            f"The {self.chains} chains do not agree: R-hat is above {R_HAT} for {above} of the {len(rhat)} quantities "
+            f"followed, {_number(worst)} at worst, most of all for {KINDS[max(shares, key=lambda k: shares[k])]}. "
+            "Run longer; where it stays so, the network has several explanations, and means and intervals span all "
+            "of them."
         )
-
-    def _worst_kind(self) -> str:
-        names = {"scalar": "the scores", "strength": "strengths", "membership": "memberships"}
-        kinds = np.array(self.kind)
-        shares = {
-            kind: self._share(self.rhat[kinds == kind] > R_HAT, self.rhat[kinds == kind]) for kind in names
-        }
-        return names[max(shares, key=lambda kind: shares[kind])]
 
     def _size(self) -> str:
-        least = float(np.nanmin(self.ess_bulk)) if np.isfinite(self.ess_bulk).any() else 0.0
-        few = self._share(self.ess_bulk < FEW_EFFECTIVE, self.ess_bulk)
-        if few <= MAY_MISS:
+        sizes = self.ess_bulk[self.decides]
+        few, least = int((sizes < FEW_EFFECTIVE).sum()), self.least_ess
+        if not few:
             return f"Effective samples: {least:,.0f} or more."
+        if not self.few:
+            return f"Effective samples: {FEW_EFFECTIVE:.0f} or more for all but {few}, {least:,.0f} at worst."
         return (
-            f"Few effective samples: below {FEW_EFFECTIVE:.0f} for {few:.0%} of what is followed, {least:,.0f} at "
+            f"Few effective samples: below {FEW_EFFECTIVE:.0f} for {few} of the {len(sizes)}, {least:,.0f} at "
             "worst; means are usable, the ends of intervals are rough."
         )
-
-    @staticmethod
-    def _share(misses: NDArray[np.bool_], values: NDArray[np.float64]) -> float:
-        known = ~np.isnan(values)
-        return float(misses[known].mean()) if known.any() else 0.0
 
 
 def diagnostics(post: Posterior) -> DiagnosticsTable:
     """Compute the table for a posterior, from the samples at sweeps that all chains have kept."""
-    stats = optional("arviz_stats.base", "diagnostics()", 'pip install "blockmix[arviz]"').array_stats
     sweeps = common_sweeps(post)
     samples = [[sample for sample in chain if sample.sweep in sweeps] for chain in post.draws]
-    found = [row for row in _quantities(post, samples) if row[2].shape[1] >= 4]
-    numbers = np.array([_statistics(stats, values) for _, _, values in found], dtype=np.float64).reshape(
-        -1, 6
+    found = list(quantities(post, samples)) if len(sweeps) >= convergence.FEWEST_DRAWS else []
+    numbers = (
+        np.empty((0, 6)) if not found else _statistics(np.stack([quantity.values for quantity in found]))
     )
     mean, sd, mcse, rhat, ess_bulk, ess_tail = numbers.T
     return DiagnosticsTable(
-        [name for name, _, _ in found], [kind for _, kind, _ in found], mean, sd, mcse, rhat, ess_bulk, ess_tail,
-        len(samples), len(sweeps),
+        [quantity.name for quantity in found], [quantity.kind for quantity in found], mean, sd, mcse, rhat, ess_bulk,
+        ess_tail, len(samples), len(sweeps), post.held_out is not None,
     )  # fmt: skip
 
 
@@ -136,94 +189,22 @@ def common_sweeps(post: Posterior) -> set[int]:
     return set.intersection(*kept) if kept else set()
 
 
-def _quantities(post: Posterior, samples: Samples) -> Iterator[tuple[str, str, NDArray[np.float64]]]:
-    """Yield name, kind and values (chains x samples) of every quantity."""
-    if not samples or not samples[0]:
-        return
-    if samples[0][0].strengths.ndim == 1:
-        values = [[sample.strengths[-1] for sample in chain] for chain in samples]
-        yield "background", "scalar", np.array(values, dtype=np.float64)
-    if post.held_out is not None:
-        yield "held-out log loss", "scalar", _log_loss(post, samples)
-    inside = _traced(post, "links_inside")
-    if inside is not None:
-        yield "links inside communities", "scalar", inside
-    yield from _strengths(post, samples)
-    yield from _memberships(post, samples)
-
-
-def _traced(post: Posterior, name: str) -> NDArray[np.float64] | None:
-    """Return a column of the trace after warm-up, chains x evaluations."""
-    if name not in post.trace:
-        return None
-    counts = ~np.asarray(post.trace["warm_up"], dtype=bool)
-    chain, values = np.asarray(post.trace["chain"])[counts], np.asarray(post.trace[name])[counts]
-    return np.array([values[chain == c] for c in range(len(post.draws))], dtype=np.float64)
-
-
-def _log_loss(post: Posterior, samples: Samples) -> NDArray[np.float64]:
-    """Compute the mean log loss of some held-out pairs under every sample: it needs no labels."""
-    held_out = post.held_out
-    assert held_out is not None
-    pick = np.linspace(0, len(held_out.links) - 1, min(len(held_out.links), MOST_PAIRS)).astype(np.int64)
-    pairs, links = np.ascontiguousarray(held_out.pairs[pick]), held_out.links[pick]
-    found = np.empty((len(samples), len(samples[0])))
-    for place in np.ndindex(found.shape):
-        probability = np.zeros(len(pairs))
-        post.predictor.add_sample(samples[place[0]][place[1]], pairs, probability)
-        right = np.where(links, probability, 1.0 - probability)
-        found[place] = -np.log(np.maximum(right, 1e-300)).mean()
-    return found
-
-
-def _strengths(post: Posterior, samples: Samples) -> Iterator[tuple[str, str, NDArray[np.float64]]]:
-    """Yield the strengths of the largest communities, in the numbers of the posterior."""
-    wanted = [k for k in range(min(post.n_communities, MOST_STRENGTHS)) if post.sizes[k] >= LEAST_SIZE]
-    for k in wanted:
-        own = [int(np.flatnonzero(numbers == k)[0]) for numbers in post.numbers]
-        values = [
-            [s.strengths[i] if s.strengths.ndim == 1 else s.strengths[i, i] for s in chain]
-            for i, chain in zip(own, samples, strict=True)
-        ]
-        yield f"strength of {k}", "strength", np.array(values, dtype=np.float64)
-
-
-def _memberships(post: Posterior, samples: Samples) -> Iterator[tuple[str, str, NDArray[np.float64]]]:
-    """Yield, for nodes evenly spread over all, the membership in the community that is largest on average."""
-    count = post.graph.n_nodes
-    nodes = np.unique(np.linspace(0, count - 1, min(count, MOST_NODES)).astype(np.int64))
-    nodes = nodes[np.diff(post.offsets)[nodes] > 0]
-    first = np.asarray(post.community[post.offsets[nodes]])
-    values = np.array(
+def _statistics(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Compute mean, sd, MCSE, R-hat, bulk and tail ESS, one row a quantity (quantities x chains x samples)."""
+    mean, sd = values.mean(axis=(1, 2)), values.std(axis=(1, 2))
+    table = np.stack(
         [
-            [sample.memberships(nodes, numbers)[np.arange(len(nodes)), first] for sample in chain]
-            for chain, numbers in zip(samples, post.numbers, strict=True)
-        ]
-    )
-    for i, (node, k) in enumerate(zip(nodes, first, strict=True)):
-        yield f"{post.graph.labels[int(node)]} in {k}", "membership", values[:, :, i]
-
-
-def _statistics(stats: Any, values: NDArray[np.float64]) -> tuple[float, ...]:
-    """Compute mean, sd, MCSE, R-hat, bulk and tail ESS of one quantity (chains x samples)."""
-    mean, sd = float(values.mean()), float(values.std())
-    within = values.std(axis=1).max()
-    if sd == 0.0 or not np.isfinite(values).all():
-        return mean, sd, np.nan, np.nan, np.nan, np.nan
-    if within == 0.0:
-        # No chain moves, and they are at different values.
-        return mean, sd, np.nan, np.inf, 1.0, 1.0
-    with np.errstate(all="ignore"):
-        rhat = float(stats.rhat(values)) if len(values) > 1 else np.nan
-        return (
-            mean, sd, float(stats.mcse(values)), rhat, float(stats.ess(values, method="bulk")),
-            float(stats.ess(values, method="tail", prob=(0.05, 0.95))),
-        )  # fmt: skip
-
-
-def _largest(values: NDArray[np.float64]) -> float:
-    known = values[~np.isnan(values)]
-    return float(known.max()) if len(known) else float("nan")
+            mean, sd, convergence.mcse(values), convergence.r_hat(values), convergence.bulk_ess(values),
+            convergence.tail_ess(values),
+        ],
+        axis=1,
+    )  # fmt: skip
+    still = np.ptp(values, axis=2).max(axis=1) == 0.0
+    # No chain moves, and they are at different values. Rounding would make R-hat merely large.
+    table[still] = np.array([np.nan, np.nan, np.nan, np.inf, 1.0, 1.0])
+    table[np.ptp(values, axis=(1, 2)) == 0.0, 2:] = np.nan
+    table[:, 0], table[:, 1] = mean, sd
+    return table
 
 
 def _number(value: float) -> str:

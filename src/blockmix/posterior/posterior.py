@@ -205,9 +205,14 @@ class Posterior:
     def diagnostics(self) -> DiagnosticsTable:
         """Check whether chains agree: R-hat, effective sample size and Monte Carlo error, with a `verdict` in words.
 
-        For scalars, the strengths of the largest communities and the memberships of some nodes, matched
-        between chains. Needs the extra `arviz`.
+        The verdict rests on quantities that do not depend on how communities are numbered: background, held-out log
+        loss, link probabilities of held-out and sampled pairs, co-memberships, sorted sizes and strengths. Strengths
+        and memberships of communities matched between chains are in the table beside them.
         """
+        return self._diagnostics
+
+    @cached_property
+    def _diagnostics(self) -> DiagnosticsTable:
         from blockmix.posterior.diagnostics import diagnostics
 
         return diagnostics(self)

@@ -14,12 +14,14 @@ from blockmix.report.verdict import scored
 
 _FIRST_ROWS = 10
 _COLUMNS = {
-    "quantity": "Quantity", "mean": "Mean", "sd": "Sd", "mcse": "Monte Carlo error", "rhat": "R-hat",
+    "quantity": "Quantity", "kind": "Kind", "mean": "Mean", "sd": "Sd", "mcse": "Monte Carlo error", "rhat": "R-hat",
     "ess_bulk": "ESS, bulk", "ess_tail": "ESS, tail",
 }  # fmt: skip
 
+_TEXT = ("quantity", "kind")
 
-def diagnostics_section(post: Posterior, chains: DiagnosticsTable | None) -> Markup:
+
+def diagnostics_section(post: Posterior) -> Markup:
     """Write traces, which the page's script draws, then chains and calibration where there are any."""
     return element(
         "section",
@@ -32,7 +34,7 @@ def diagnostics_section(post: Posterior, chains: DiagnosticsTable | None) -> Mar
         ),
         element("div", id="traces", class_="traces"),
         _calibration(post) if scored(post) else None,
-        _agreement(chains),
+        _agreement(post.diagnostics()),
         id="diagnostics",
     )
 
@@ -60,16 +62,12 @@ def _calibration(post: Posterior) -> Markup:
     )
 
 
-def _agreement(chains: DiagnosticsTable | None) -> Markup:
-    """Write R-hat and effective sample sizes, the worst first."""
+def _agreement(chains: DiagnosticsTable) -> Markup:
+    """Write the verdict, R-hat and effective sample sizes; what decides first, and of that the worst."""
     title = element("h3", "Agreement of chains")
-    if chains is None:
-        missing = (
-            "R-hat and effective sample sizes need several draws of every chain, and ArviZ: "
-            'pip install "blockmix[arviz]".'
-        )
-        return joined(title, element("p", missing, class_="note"))
-    worst = np.argsort(-np.nan_to_num(chains.rhat, nan=0.0), kind="stable")
+    if not len(chains):
+        return joined(title, element("p", chains.verdict))
+    worst = np.lexsort((-np.nan_to_num(chains.rhat, nan=0.0), ~chains.decides))
     more = None
     if len(worst) > _FIRST_ROWS:
         more = element(
@@ -84,7 +82,8 @@ def _agreement(chains: DiagnosticsTable | None) -> Markup:
             "p",
             f"R-hat compares chains with each other: 1 is perfect agreement, above {R_HAT} they disagree. ESS is "
             "the number of independent samples that would be worth as much, for means (bulk) and for the ends of "
-            "intervals (tail).",
+            "intervals (tail). Matched strengths and memberships depend on which communities of the chains were "
+            "taken for the same; they do not count for the verdict.",
             class_="note",
         ),
         element("div", _table(chains, worst[:_FIRST_ROWS]), class_="scroll"),
@@ -95,7 +94,7 @@ def _agreement(chains: DiagnosticsTable | None) -> Markup:
 def _table(chains: DiagnosticsTable, rows: NDArray[np.int64]) -> Markup:
     values = chains.columns()
     head = (
-        element("th", title, scope="col", class_=None if name == "quantity" else "right")
+        element("th", title, scope="col", class_=None if name in _TEXT else "right")
         for name, title in _COLUMNS.items()
     )
     body = (
@@ -107,6 +106,6 @@ def _table(chains: DiagnosticsTable, rows: NDArray[np.int64]) -> Markup:
 
 def _cell(name: str, title: str, value: object) -> Markup:
     if not isinstance(value, float | np.floating):
-        return element("td", str(value), data_name=title, class_="wide")
+        return element("td", str(value), data_name=title, class_="wide" if name == "quantity" else None)
     digits = {"rhat": ".3f", "ess_bulk": ",.0f", "ess_tail": ",.0f"}.get(name, ".3g")
     return element("td", "n/a" if np.isnan(value) else format(value, digits), data_name=title, class_="right")

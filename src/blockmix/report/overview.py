@@ -65,7 +65,7 @@ def verdict(notes: list[Remark]) -> Markup:
     if not notes:
         return element(
             "div", element("p", element("strong", "No problem was found in this run."),
-                           " Scores had settled, and no check below raised a concern."),
+                           " Scores had settled, the chains agree, and no check below raised a concern."),
             class_="verdict good",
         )  # fmt: skip
     serious = any(note.serious for note in notes)

@@ -14,7 +14,7 @@ from blockmix.report.payload import page_data
 from blockmix.report.pictures.drawing import Drawing, draw
 from blockmix.report.pictures.pack import Block, pack_nodes
 from blockmix.report.pictures.picture import data_address, still_picture
-from blockmix.report.verdict import chain_table, remarks
+from blockmix.report.verdict import remarks
 
 # Run in this order: the drawing may fail where there is no WebGL, and the rest still works.
 SCRIPTS = ("drawing.js", "report.js")
@@ -35,17 +35,16 @@ def build_page(found: Findings, title: str, command: str | None, seed: int) -> s
     """Write the whole file as text."""
     drawing, colours = draw(found, seed=seed)
     block = pack_nodes(found, seed=seed)
-    chains = chain_table(found.post)
     body = joined(
         element("a", "Skip to the content", href="#overview", class_="skip"),
         _header(),
         element(
             "main",
-            overview(found, title, remarks(found.post, chains), command),
+            overview(found, title, remarks(found.post), command),
             _network(found, drawing, data_address(still_picture(found, drawing, colours)), block),
             _communities(found),
             _bridges(found),
-            diagnostics_section(found.post, chains),
+            diagnostics_section(found.post),
         ),
         _footer(),
         json_block("data", page_data(found, drawing, colours, block)),

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from blockmix.errors import InputError
-from blockmix.posterior.diagnostics import MAY_MISS, R_HAT, DiagnosticsTable
+from blockmix.posterior.diagnostics import DiagnosticsTable
 from blockmix.posterior.posterior import Posterior
 from blockmix.report.traces import Trace, read_trace
 
@@ -30,16 +29,13 @@ class Remark:
     advice: str
 
 
-def remarks(post: Posterior, chains: DiagnosticsTable | None = None) -> list[Remark]:
-    """List all reasons to doubt the run, the most serious first; empty if there are none.
-
-    `chains` is the answer of `chain_table`.
-    """
+def remarks(post: Posterior) -> list[Remark]:
+    """List all reasons to doubt the run, the most serious first; empty if every check was made and there are none."""
     found = [_interrupted(post), _samples(post)]
     trace = read_trace(post)
     if trace is not None:
         found += [_falling(trace), _dropped(trace)]
-    found += [_chains(chains), _calibration(post), _held_out(post)]
+    found += [_chains(post.diagnostics()), _calibration(post), _held_out(post)]
     return sorted((r for r in found if r is not None), key=lambda r: not r.serious)
 
 
@@ -95,23 +91,15 @@ def _dropped(trace: Trace) -> Remark | None:
     )
 
 
-def chain_table(post: Posterior) -> DiagnosticsTable | None:
-    """Compute R-hat and effective sample sizes; None if there are too few samples, or ArviZ is not installed."""
-    try:
-        table = post.diagnostics()
-    except InputError:
-        return None
-    return table if len(table) else None
-
-
-def _chains(table: DiagnosticsTable | None) -> Remark | None:
+def _chains(table: DiagnosticsTable) -> Remark | None:
     """Describe the comparison of chains: one sentence, then what follows from it."""
-    if table is None or table.converged:
-        return None
-    known = table.rhat[~np.isnan(table.rhat)]
-    disagree = len(known) > 0 and float(np.mean(known > R_HAT)) > MAY_MISS
-    headline, *rest = _SENTENCE_ENDS.split(table.verdict, maxsplit=1)
-    return Remark(disagree, headline, " ".join(rest))
+    if table.converged:
+        # Pages show single communities: a doubt about them is worth knowing also where the chains agree.
+        headline, _, advice = table.matching.partition(": ")
+        return Remark(False, f"{headline}.", advice) if headline else None
+    # What was not held out has a remark of its own.
+    headline, *rest = _SENTENCE_ENDS.split(replace(table, held_out=True).verdict, maxsplit=1)
+    return Remark(table.known and table.disagree, headline, " ".join(rest))
 
 
 def _calibration(post: Posterior) -> Remark | None:
