@@ -363,7 +363,7 @@ def test_the_provenance_records_how_the_number_of_communities_was_chosen(small):
 
 @pytest.mark.parametrize("sampler", [None, "sgmc", "sgmc-m", "svi", "cgs", "lmc"])
 def test_neither_auto_nor_the_start_sees_a_held_out_link(sampler):
-    """Two networks that differ in held-out links only: the same number of communities, and the same chains to the bit."""
+    """Two networks that differ in held-out links only: the same number of communities and the same chains."""
     cliques = [(a + c, b + c) for c in range(0, 40, 8) for a in range(8) for b in range(a)]
     training = Graph.from_edges([*cliques, *((c, (c + 8) % 40) for c in range(0, 40, 8))])
     joined = [(a, b) for a in range(40) for b in range(a) if a // 16 == b // 16 and a // 8 != b // 8]
