@@ -153,8 +153,11 @@ def test_the_step_of_the_warm_up_falls_from_two():
     assert steps[-1] > 0.1
 
 
-def test_the_default_step_takes_strengths_a_fifth_of_the_way():
-    """(S2) Without pairs inside, E[theta] = eta + (theta - eta) e^(-h/2), and h = 1/2 by default.
+@pytest.mark.parametrize(
+    ("warm_up", "step"), [(False, 0.5), (True, 2.0)], ids=["sampling", "first of warm-up"]
+)
+def test_strengths_move_by_the_default_step(warm_up, step):
+    """(S2) Without pairs inside, E[theta] = eta + (theta - eta) e^(-h/2); h = 1/2 by default, and 2 as warm-up begins.
 
     20,000 communities, nearly all empty: |z| < 5 for two means has a false-alarm rate of 1e-6; another h is seen.
     """
@@ -168,7 +171,7 @@ def test_the_default_step_takes_strengths_a_fifth_of_the_way():
         state.strengths.value[:-1] = value
         state.strengths.expansion[:] = 0.0
         before = np.unique(state.rows.words[:, ::2])
-        sampler.step(state, (3, 4), False)
+        sampler.step(state, (3, 4), warm_up)
     empty = np.setdiff1d(np.arange(communities), np.concatenate([before, state.rows.words[:, ::2].ravel()]))
     assert len(empty) > 0.9 * communities
     total, share = state.strengths.total[empty], state.strengths.value[empty]
@@ -178,7 +181,7 @@ def test_the_default_step_takes_strengths_a_fifth_of_the_way():
     ):
         z = {
             h: (theta.mean() - eta - (old - eta) * np.exp(-h / 2)) / (theta.std() / np.sqrt(len(theta)))
-            for h in (0.5, 0.45, 2.0)
+            for h in (step, 0.9 * step, 4.0 * step, 0.25 * step)
         }
-        assert abs(z[0.5]) < 5
-        assert min(abs(z[0.45]), abs(z[2.0])) > 5
+        assert abs(z.pop(step)) < 5
+        assert min(abs(other) for other in z.values()) > 5
