@@ -58,3 +58,23 @@ def random_memberships():
         return dense.astype(np.float32).astype(np.float64)
 
     return draw
+
+
+@pytest.fixture(scope="session")
+def pooled_probabilities():
+    """A function that predicts pairs by enumeration: where ends are isolated, the mean over all that could be there.
+
+    `probability(pi_a, pi_b)` is the link model. A node is never paired with itself.
+    """
+    import numpy as np
+
+    def predict(pairs, pi: np.ndarray, isolated: np.ndarray, probability) -> np.ndarray:
+        alone = np.flatnonzero(isolated)
+
+        def mean(a: int, b: int) -> float:
+            first, second = (alone if isolated[end] else [end] for end in (a, b))
+            return float(np.mean([probability(pi[i], pi[j]) for i in first for j in second if i != j]))
+
+        return np.array([mean(a, b) for a, b in pairs])
+
+    return predict

@@ -73,6 +73,19 @@ def test_reweighting_counts_a_link_rho_over_n1_and_a_non_link_the_rest():
     assert two.observed[0] == pytest.approx(0.15 / (0.15 + 0.7))
 
 
+def test_the_predicted_mean_weighs_pairs_as_the_network_would():
+    """Balanced pairs of a sparse network: of pairs with a high p the links are kept and the non-links are rare.
+
+    Enumerated: of 1,000 pairs with p = .1 and 1,000 with p = .5, 600 are links. Held out are all links and as many
+    non-links, in proportion from both groups; the mean of p in the network is .3, among these pairs it is .338.
+    """
+    p = np.repeat([0.1, 0.1, 0.5, 0.5], [100, 900 * 600 // 1400, 500, 500 * 600 // 1400])
+    y = np.repeat([True, False, True, False], [100, 900 * 600 // 1400, 500, 500 * 600 // 1400])
+    table = calibration(p, y, density=0.3, bins=1)
+    assert table.predicted[0] == pytest.approx(0.3, abs=1e-3)
+    assert p.mean() > 0.335
+
+
 def test_the_interval_is_clopper_pearson_when_no_reweighting_is_needed():
     y = np.array([True] * 7 + [False] * 13)
     table = calibration(np.full(20, 0.3), y, density=0.35, bins=1)

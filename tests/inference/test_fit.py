@@ -359,3 +359,21 @@ def test_the_provenance_records_how_the_number_of_communities_was_chosen(small):
     assert post.n_communities >= 2
     assert "likelihood" in post.provenance["communities_chosen_by"]
     assert fit(small, 4, sweeps=3, threads=1).provenance["communities_chosen_by"] == "user"
+
+
+@pytest.mark.parametrize("sampler", [None, "sgmc", "sgmc-m", "svi", "cgs", "lmc"])
+def test_neither_auto_nor_the_start_sees_a_held_out_link(sampler):
+    """Two networks that differ in held-out links only: the same number of communities and the same chains."""
+    cliques = [(a + c, b + c) for c in range(0, 40, 8) for a in range(8) for b in range(a)]
+    training = Graph.from_edges([*cliques, *((c, (c + 8) % 40) for c in range(0, 40, 8))])
+    joined = [(a, b) for a in range(40) for b in range(a) if a // 16 == b // 16 and a // 8 != b // 8]
+    split = hold_out(training, 0.1, seed=1)
+    fulls = [training, Graph.from_edges([*training.edges().tolist(), *joined])]
+    assert choose_communities(fulls[1], 3) != choose_communities(split.training, 3), "it would not be noticed"
+    posts = [
+        fit(full, sampler=sampler, held_out=split, seed=3, sweeps=6, warm_up=3, chains=1, threads=1)
+        for full in fulls
+    ]
+    assert posts[0].n_communities == posts[1].n_communities == choose_communities(split.training, 3)
+    np.testing.assert_array_equal(posts[0].mean, posts[1].mean)
+    np.testing.assert_array_equal(posts[0].strength_mean, posts[1].strength_mean)

@@ -86,3 +86,23 @@ def test_in_a_fit_every_node_with_a_link_has_a_place_and_communities_are_connect
     for nodes in covers.values():
         assert len(np.unique(nodes)) == len(nodes)
         assert connected_components(adjacency[nodes][:, nodes], directed=False)[0] == 1
+
+
+def test_a_mean_above_the_threshold_that_is_more_often_below_it_is_no_membership(posterior_of):
+    """Node 2 is in the second community with a mean of .12: by .4 in three samples of ten, or by .12 in all of them."""
+    graph = Graph.from_edges([(0, 1), (1, 2), (0, 2), (2, 3), (3, 4), (2, 4)])
+    base = history([[1, 0]] * 3 + [[0, 1]] * 2, samples=10)
+    doubtful, steady = base.copy(), base.copy()
+    doubtful[:3, 2] = [0.6, 0.4]
+    steady[:, 2] = [0.88, 0.12]
+    assert sets(posterior_of([doubtful], graph=graph).covers(0.1)) == [[0, 1, 2], [3, 4]]
+    assert sets(posterior_of([steady], graph=graph).covers(0.1)) == [[0, 1, 2], [2, 3, 4]]
+
+
+def test_an_unsure_node_goes_where_strength_and_membership_explain_its_links(posterior_of):
+    """Of its two neighbours one is wholly in a weak community, the other mostly in a strong one."""
+    graph = Graph.from_edges([(0, 1), (1, 2), (0, 2), (3, 4), (4, 5), (3, 5), (6, 0), (6, 3)])
+    rows = [[0.7, 0.15, 0.15]] + [[1, 0, 0]] * 2 + [[0, 1, 0]] * 3 + [[0.34, 0.33, 0.33]]
+    for strengths, home in (([0.9, 0.3, 0.5, 0.01], [0, 1, 2, 6]), ([0.5, 0.5, 0.5, 0.01], [3, 4, 5, 6])):
+        post = posterior_of([history(rows)], [np.tile(strengths, (3, 1))], graph=graph)
+        assert home in sets(post.covers(0.5, complete=True))

@@ -10,7 +10,8 @@ from blockmix.tables.predictor import Predictor
 @pytest.fixture(scope="module")
 def post():
     made = bm.planted(150, 4, degree=10, seed=2)
-    graph = bm.Graph.from_edges(made.graph.edges(), nodes=np.arange(170))
+    leaves = [(a, 170 + a) for a in range(30)]
+    graph = bm.Graph.from_edges([*made.graph.edges().tolist(), *leaves], nodes=np.arange(200))
     return bm.fit(graph, 4, seed=1, sweeps=80, chains=2, held_out=0.1)
 
 
@@ -20,7 +21,10 @@ def test_nodes_whose_links_were_all_held_out_are_isolated_in_training(post):
         degrees[a] -= 1
         degrees[b] -= 1
     np.testing.assert_array_equal(post.unlinked, degrees == 0)
-    assert post.unlinked[150:].all()
+    assert post.unlinked[150:170].all()
+    lost = post.unlinked & (post.graph.degrees > 0)
+    assert lost.any(), "no node lost all its links"
+    assert not post.unlinked[170:].all()
 
 
 def test_isolated_nodes_are_all_predicted_alike(post):

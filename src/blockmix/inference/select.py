@@ -113,7 +113,7 @@ def select_communities(
     Arguments:
         graph: the network.
         grid: numbers of communities; by default a quarter to four times the number of parts of the best hard
-            partition.
+            partition of the links that no split holds out.
         splits: how many random splits; with two or more the scores have intervals.
         seed: of the splits and fits.
         held_out: share of the links held out in each split.
@@ -126,10 +126,12 @@ def select_communities(
     5
     """
     splits = whole_number("splits", splits, 1)
-    numbers = _grid(graph, grid, seed)
     share = (
         min(DEFAULT_HELD_OUT, MOST_HELD_OUT_LINKS / max(graph.n_edges, 1)) if held_out is None else held_out
     )
+    if grid is None:
+        grid = _default_grid(_never_held_out(graph, share, splits, seed), seed)
+    numbers = _checked_grid(grid)
     found = np.empty((3, len(numbers), splits))
     for split in range(splits):
         data = hold_out(graph, share, seed=seed + split)
@@ -145,11 +147,29 @@ def select_communities(
     return Selection(np.array(numbers), *found)
 
 
-def _grid(graph: Graph, grid: Iterable[int] | None, seed: int) -> list[int]:
+def _never_held_out(graph: Graph, share: float, splits: int, seed: int) -> Graph:
+    """Return the network of the links that every split trains on: a grid chosen on it has seen no held-out link."""
+    links = []
+    for split in range(splits):
+        data = hold_out(graph, share, seed=seed + split)
+        links.append(data.pairs[data.links])
+    left = graph.without_edges(np.unique(np.concatenate(links), axis=0))
+    if left.n_edges == 0:
+        raise InputError(
+            f"each link is held out by one of the {splits} splits: there is none to choose a grid on; name the numbers "
+            "of communities (grid), or use fewer splits or a smaller held_out"
+        )
+    return left
+
+
+def _default_grid(graph: Graph, seed: int) -> list[int]:
+    """Return numbers around that of the best hard partition."""
+    parts = choose_communities(graph, seed)
+    return [max(1, round(parts * factor)) for factor in AROUND]
+
+
+def _checked_grid(grid: Iterable[int]) -> list[int]:
     """Return the numbers to try, each once and in order."""
-    if grid is None:
-        parts = choose_communities(graph, seed)
-        grid = (max(1, round(parts * factor)) for factor in AROUND)
     numbers = sorted({whole_number("communities", k, 1) for k in grid})
     if not numbers:
         raise InputError("the grid is empty: name at least one number of communities")

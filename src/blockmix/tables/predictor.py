@@ -4,11 +4,13 @@ Every answer about a pair comes from here: the forecast of held-out pairs while 
 of a result, and the held-out log loss of its diagnostics. There is one rule for nodes that are isolated in training:
 they are exchangeable, given all others each has the same law, so that the mean of their rows, the pooled row,
 replaces the row of each of them with far less noise. That holds for every sampler and both models. A pair of two
-isolated nodes has the pooled row at both ends: that is the mean over all ordered pairs of isolated nodes, the pairs
-of a node with itself included.
+isolated nodes has the mean over all pairs of different isolated nodes. The pooled row at both ends would count each
+node with itself as well, which has no link and shares all its communities.
 
 A probability is base + u . pi_b (`model.links`). The slopes u of node a are written to a vector of K numbers, which is
-read at the communities of node b and cleared again. The slopes of the pooled row are computed once for all pairs.
+read at the communities of node b and cleared again. The slopes of the pooled row are computed once for all pairs: they
+are the mean of the slopes of the isolated nodes. While they are added up, each node is multiplied by the sum of those
+before it, which gives every pair of isolated nodes once and no node with itself.
 """
 
 from __future__ import annotations
@@ -28,7 +30,10 @@ from blockmix.tables.samples import PosteriorSample
 
 
 class Pooled(NamedTuple):
-    """Which nodes are isolated, the slopes of their pooled row, the probability of a link between two of them."""
+    """Which nodes are isolated, the slopes of their pooled row, the probability of a link between two of them.
+
+    `between` is NaN where there are no two of them.
+    """
 
     isolated: NDArray[np.bool_]
     slopes: NDArray[np.float64]
@@ -139,39 +144,34 @@ def add_packed_probabilities(
         out[i] += probability
 
 
+@inlined_kernel
+def mean_over_pairs(count: int, products: float, base: float) -> float:
+    """Return the mean probability over the pairs of `count` nodes, from the sum of u_a . pi_b over these pairs."""
+    if count < 2:
+        return np.nan
+    return link_probability(base, products / (0.5 * count * (count - 1)))
+
+
 @kernel
-def pool_rows(nodes: np.ndarray, rows: Rows, pooled: np.ndarray) -> None:
-    """Write the mean memberships of these nodes, community by community."""
-    pooled[:] = 0.0
+def pool_rows(nodes: np.ndarray, rows: Rows, strengths: np.ndarray, slopes: np.ndarray) -> float:
+    """Write the slopes of the pooled row to `slopes`, which is zero; return the mean probability of two nodes."""
+    products = 0.0
     for i in range(len(nodes)):
-        for j in range(rows.words.shape[1] // 2):
-            k = rows.words[nodes[i], 2 * j]
-            if k < 0:
-                break
-            pooled[k] += np.float64(rows.weights[nodes[i], 2 * j + 1])
-    for k in range(len(pooled)):
-        pooled[k] /= len(nodes)
+        products += row_product(nodes[i], rows, slopes)
+        add_row_slopes(nodes[i], rows, strengths, slopes)
+    slopes /= len(nodes)
+    return mean_over_pairs(len(nodes), products, base_probability(strengths))
 
 
 @kernel
-def pool_packed(nodes: np.ndarray, packed: Packed, pooled: np.ndarray) -> None:
-    """Write the mean memberships of these nodes, community by community."""
-    pooled[:] = 0.0
+def pool_packed(nodes: np.ndarray, packed: Packed, strengths: np.ndarray, slopes: np.ndarray) -> float:
+    """Write the slopes of the pooled row to `slopes`, which is zero; return the mean probability of two nodes."""
+    products = 0.0
     for i in range(len(nodes)):
-        total = row_sum(nodes[i], packed) * len(nodes)
-        for s in range(packed.offsets[nodes[i]], packed.offsets[nodes[i] + 1]):
-            pooled[packed.communities[s]] += packed.weights[s] / total
-
-
-@kernel
-def pooled_slopes(pooled: np.ndarray, strengths: np.ndarray, slopes: np.ndarray) -> float:
-    """Write the slopes of the pooled row; return the probability of a link between two isolated nodes."""
-    for k in range(len(pooled)):
-        add_slopes(k, pooled[k], strengths, slopes)
-    product = 0.0
-    for k in range(len(pooled)):
-        product += slopes[k] * pooled[k]
-    return link_probability(base_probability(strengths), product)
+        products += packed_product(nodes[i], packed, slopes)
+        add_packed_slopes(nodes[i], packed, strengths, slopes)
+    slopes /= len(nodes)
+    return mean_over_pairs(len(nodes), products, base_probability(strengths))
 
 
 class Predictor:
@@ -206,13 +206,11 @@ class Predictor:
         add_packed_probabilities(pairs, packed, sample.strengths, pooled, np.zeros(len(pooled.slopes)), out)
 
     def _pooled(
-        self, pairs: NDArray[np.int64], pool: Callable[..., None], table: Rows | Packed, strengths: NDArray[Any]
+        self, pairs: NDArray[np.int64], pool: Callable[..., float], table: Rows | Packed, strengths: NDArray[Any]
     ) -> Pooled:  # fmt: skip
         """Pool the rows of isolated nodes, where a pair needs it."""
         communities = len(strengths) - (strengths.ndim == 1)
-        slopes, between = np.zeros(communities), 0.0
+        slopes, between = np.zeros(communities), float("nan")
         if self.isolated[pairs].any():
-            row = np.empty(communities)
-            pool(self.nodes, table, row)
-            between = pooled_slopes(row, strengths, slopes)
+            between = pool(self.nodes, table, strengths, slopes)
         return Pooled(self.isolated, slopes, between)

@@ -151,3 +151,37 @@ def test_the_step_of_the_warm_up_falls_from_two():
     assert steps[0] == 2.0
     assert steps == sorted(steps, reverse=True)
     assert steps[-1] > 0.1
+
+
+@pytest.mark.parametrize(
+    ("warm_up", "step"), [(False, 0.5), (True, 2.0)], ids=["sampling", "first of warm-up"]
+)
+def test_strengths_move_by_the_default_step(warm_up, step):
+    """(S2) Without pairs inside, E[theta] = eta + (theta - eta) e^(-h/2); h = 1/2 by default, and 2 as warm-up begins.
+
+    20,000 communities, nearly all empty: |z| < 5 for two means has a false-alarm rate of 1e-6; another h is seen.
+    """
+    communities, start, value = 20_000, 30.0, 0.4
+    model = Model(communities, eta=(2.0, 3.0), background=0.01)
+    data = no_hold_out(planted(40, 3, degree=6, seed=1).graph)
+    with Workers(1) as workers:
+        sampler = Scir(data, model, ScirOptions(), workers)
+        state = sampler.init((3, 4))
+        state.strengths.total[:] = start
+        state.strengths.value[:-1] = value
+        state.strengths.expansion[:] = 0.0
+        before = np.unique(state.rows.words[:, ::2])
+        sampler.step(state, (3, 4), warm_up)
+    empty = np.setdiff1d(np.arange(communities), np.concatenate([before, state.rows.words[:, ::2].ravel()]))
+    assert len(empty) > 0.9 * communities
+    total, share = state.strengths.total[empty], state.strengths.value[empty]
+    for theta, old, eta in (
+        (total * share, start * value, 2.0),
+        (total * (1 - share), start * (1 - value), 3.0),
+    ):
+        z = {
+            h: (theta.mean() - eta - (old - eta) * np.exp(-h / 2)) / (theta.std() / np.sqrt(len(theta)))
+            for h in (step, 0.9 * step, 4.0 * step, 0.25 * step)
+        }
+        assert abs(z.pop(step)) < 5
+        assert min(abs(other) for other in z.values()) > 5

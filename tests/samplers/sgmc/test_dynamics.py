@@ -65,6 +65,15 @@ def memberships(dense):
     return dense.phi.astype(np.float64) / dense.total[:, None]
 
 
+@pytest.mark.parametrize("degree", [0.0, 1.0, 4.0, 9.0, 60.0])
+def test_a_node_with_few_links_moves_by_a_smaller_step(degree):
+    """(L10) eps min(1, (K alpha + degree)/K)^2, and eps for all nodes where totals have their prior alone."""
+    communities, eps = 10, 0.2
+    expected = eps * min(1.0, (communities * ALPHA + degree) / communities) ** 2
+    assert local_step(eps, degree, communities, ALPHA, dynamics()) == pytest.approx(expected, rel=1e-12)
+    assert local_step(eps, degree, communities, ALPHA, dynamics(expand=False)) == eps
+
+
 def sampled_gradient(a, batches, key, most, one_kind):
     """Return (L3) with the partners the kernel samples: one_kind(y, partners) summed with their weights."""
     out, total = np.zeros(NODES + 1, dtype=np.int64), 0.0

@@ -178,7 +178,7 @@ def test_link_probabilities_have_the_bulk_in_them(seed):
     pairs = np.array([(a, b) for a in range(NODES) for b in range(NODES) if a != b])
     out = np.ones(len(pairs))
     scratch = new_split_scratch(COMMUNITIES, 1, 1, 0)
-    add_split_probabilities(pairs, 0.25, 2.0, table_from(rows), strength_of(g), scratch, out)
+    add_split_probabilities(pairs, 0.25, 2.0, table_from(rows), np.nan, strength_of(g), scratch, out)
     pi = [row.memberships() for row in rows]
     exact = [pair_likelihood(1, pi[a], pi[b], g.beta, g.delta) for a, b in pairs]
     assert out == pytest.approx(0.25 + 2.0 * np.array(exact), rel=SINGLE)

@@ -14,6 +14,7 @@ from blockmix.graph.graph import Graph
 from blockmix.graph.split import hold_out, no_hold_out
 from blockmix.model import Model
 from blockmix.numerics.workers import Workers
+from blockmix.samplers.minibatch import iteration_key
 from blockmix.samplers.svi import reference
 from blockmix.samplers.svi.kernels import Batch, Frame, add_pairs, new_batch, new_work, update_nodes
 from blockmix.samplers.svi.sampler import BACKGROUND_SHARE, Svi, SviOptions, batch_chances
@@ -107,6 +108,35 @@ def test_mini_batches_give_the_full_natural_gradient_on_average(small, pairs):
     np.testing.assert_allclose(estimate, full, rtol=exact, atol=exact)
     # the scale that counts every node alike is not the right one
     assert np.abs(estimate * chances.mean() * sampler.nodes - full).max() > 0.1
+
+
+def test_nodes_are_in_real_mini_batches_with_the_chances_that_the_sampler_divides_by(small):
+    """20,000 mini-batches as they are drawn: |z| < 5 for six nodes has a false-alarm rate of 4e-6."""
+    draws, batch_non_links = 20_000, 2
+    sampler, _ = fitted(small, 3, {"batch_non_links": batch_non_links}, sweeps=1)
+    seen = np.zeros(sampler.nodes)
+    for t in range(draws):
+        seen[sampler.batches.draw(KEY, t).nodes] += 1
+    chances = reference.chances(*dense(small), batch_non_links)
+    z = (seen - draws * chances) / np.sqrt(draws * chances * (1.0 - chances))
+    assert np.abs(z).max() < 5
+    assert np.ptp(chances) > 0.1
+
+
+def test_a_real_mini_batch_counts_every_node_over_its_chance(small):
+    """(V8) The step of the strengths, from the pairs inside that the nodes of a mini-batch have found."""
+    batch_non_links = 2
+    sampler, state = fitted(small, 3, {"batch_non_links": batch_non_links}, sweeps=2)
+    chances = reference.chances(*dense(small), batch_non_links)
+    for t in range(8):
+        batch = sampler.batches.draw(KEY, state.iteration + t).nodes
+        before = state.strengths.copy()
+        sampler._update_nodes(state, batch, iteration_key(KEY, state.iteration + t))
+        rho = sampler._update_strengths(state, batch)
+        inside = sum(0.5 / chances[b] * sampler.out.inside[i] for i, b in enumerate(batch))
+        np.testing.assert_allclose(
+            state.strengths, (1 - rho) * before + rho * (sampler.prior + inside), rtol=1e-12
+        )
 
 
 def test_sampled_targets_average_to_the_full_one(small):

@@ -31,13 +31,19 @@ def shared_sums(
 
 @lean_kernel
 def add_split_probabilities(
-    pairs: np.ndarray, keep: float, share: float, table: SplitRows, strength: Strength, scratch: SplitScratch,
-    out: np.ndarray,
+    pairs: np.ndarray, keep: float, share: float, table: SplitRows, between: float, strength: Strength,
+    scratch: SplitScratch, out: np.ndarray,
 ) -> None:  # fmt: skip
-    """Set out = keep * out + share * (M1) for every pair, the bulk's part included."""
+    """Set out = keep * out + share * (M1) for every pair, the bulk's part included.
+
+    A pair of isolated nodes has the pooled row (`pooled`) at both ends; its probability is `between`.
+    """
     loaded, count, p, mean = np.int64(-1), 0, 0.0, 0.0
     for i in range(len(pairs)):
         a = pairs[i, 0]
+        if a == pairs[i, 1]:
+            out[i] = keep * out[i] + share * between
+            continue
         if a != loaded:
             clear_places(count, scratch)
             count, loaded = load_row(a, table, scratch), a

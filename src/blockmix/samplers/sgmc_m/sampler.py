@@ -258,16 +258,17 @@ class SgmcM:
     ) -> None:
         """Set out = keep * out + share * (M1) of every pair, with everything that is in the bulk (A4).
 
-        Isolated nodes have the pooled row that they have in `tables.predictor`, here as a row of the table.
+        Isolated nodes have the pooled row that they have in `tables.predictor`, here as a row of the table, and two of
+        them the probability that they have there.
         """
-        strength, table = self._strength(state.strengths), state.table
+        strength, table, between = self._strength(state.strengths), state.table, float("nan")
         if self.isolated[pairs].any():
-            table = with_pooled_row(table, np.flatnonzero(self.isolated), self.communities)
+            table, between = with_pooled_row(table, np.flatnonzero(self.isolated), strength)
             pairs = np.where(self.isolated[pairs], self.nodes, pairs)
 
         def predict(worker: int, begin: int, end: int) -> None:
             add_split_probabilities(
-                pairs[begin:end], keep, share, table, strength, self.scratch[worker], out[begin:end]
+                pairs[begin:end], keep, share, table, between, strength, self.scratch[worker], out[begin:end]
             )
 
         self.workers.share(len(pairs), predict)

@@ -5,6 +5,8 @@ The link-indicator move only; the diffusion is compared equation by equation (`d
 
 from __future__ import annotations
 
+from itertools import combinations
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -130,12 +132,20 @@ class ReferenceKernels:
     def forecast(
         self, state: ScirState, pairs: NDArray[np.int64], keep: float, share: float, out: NDArray[np.float64]
     ) -> None:
-        """Predict pair by pair; nodes without links have the mean memberships of all of them."""
+        """Predict pair by pair; nodes without links have the mean over all of them, two of them that over all pairs."""
         value, pi = state.strengths.value, dense_memberships(state.rows, self.problem.communities)
         isolated = np.diff(self.problem.shard.network.offsets) == 0
+        among = [
+            pair_likelihood(1, pi_a, pi_b, value[:-1], value[-1])
+            for pi_a, pi_b in combinations(pi[isolated], 2)
+        ]
         pi[isolated] = pi[isolated].mean(axis=0) if isolated.any() else 0.0
         for i, (a, b) in enumerate(pairs):
-            out[i] = keep * out[i] + share * pair_likelihood(1, pi[a], pi[b], value[:-1], value[-1])
+            if isolated[a] and isolated[b]:
+                probability = float(np.mean(among))
+            else:
+                probability = pair_likelihood(1, pi[a], pi[b], value[:-1], value[-1])
+            out[i] = keep * out[i] + share * probability
 
 
 def row_of(rows: Rows, place: int) -> Row:
