@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from blockmix.tables.predictor import pool_packed
 from blockmix.tables.samples import PosteriorSample
 
 if TYPE_CHECKING:
@@ -161,9 +160,11 @@ def _sorted(post: Posterior, samples: Samples) -> Iterator[Quantity]:
 
 def _sizes(sample: PosteriorSample, communities: int) -> NDArray[np.float64]:
     """Compute the expected number of members of every community."""
-    nodes, mean = np.arange(len(sample.counts)), np.empty(communities)
-    pool_packed(nodes, sample.packed(), mean)
-    return mean * len(nodes)
+    packed = sample.packed()
+    # Every node has at least one entry, so that no row is empty.
+    totals = np.add.reduceat(packed.weights, packed.offsets[:-1], dtype=np.float64)
+    shares = packed.weights / np.repeat(totals, np.diff(packed.offsets))
+    return np.bincount(packed.communities, shares, communities).astype(np.float64)
 
 
 def _own_strengths(sample: PosteriorSample) -> NDArray[np.float64]:
