@@ -13,6 +13,7 @@ from blockmix.errors import InputError
 from blockmix.files import (
     Damaged,
     Foreign,
+    check_own,
     manifest_head,
     manifest_text,
     read_manifest,
@@ -35,13 +36,16 @@ def save_posterior(post: Posterior, folder: Path) -> None:
     text = manifest_text(_manifest(post))
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        check_own(folder / MANIFEST)
+        for name in ("graph", "posterior"):
+            check_own(folder / name, folder=True)
         post.graph.save(folder / "graph")
         with whole_folder(folder / "posterior") as fresh:
             for name, array in _arrays(post).items():
                 np.save(fresh / f"{name}.npy", array, allow_pickle=False)
             # From here until the new manifest is in place the folder holds no result: better than a mixture.
             (folder / MANIFEST).unlink(missing_ok=True)
-        replace_text(folder / MANIFEST, [text])
+        replace_text(folder / MANIFEST, [text], follow=False)
     except OSError as error:
         raise InputError(f"{folder}: the result cannot be saved ({reason(error)})") from error
 

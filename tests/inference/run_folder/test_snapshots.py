@@ -155,8 +155,9 @@ def test_an_unknown_version_of_the_format_is_refused(kept, tmp_path):
 
 
 def test_what_a_killed_process_left_half_written_is_removed(kept, tmp_path):
-    (tmp_path / ".partial-abc").mkdir()
-    (tmp_path / ".partial-abc" / "words.npy").write_bytes(b"half")
+    left = tmp_path / f".partial-{'ab' * 16}"
+    left.mkdir()
+    (left / "words.npy").write_bytes(b"half")
     assert kept.newest().facts == {"sweep": 2}
     kept.write(ARRAYS, {"sweep": 3})
     assert sorted(path.name for path in tmp_path.iterdir()) == ["000002", "000003"]

@@ -9,7 +9,6 @@ run/
 from __future__ import annotations
 
 import os
-import shutil
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,7 +17,7 @@ from typing import Any
 
 from blockmix._version import __version__
 from blockmix.errors import InputError
-from blockmix.files import PARTIAL_FILE, Damaged, reason, sync_folder
+from blockmix.files import Damaged, check_own, reason, remove_arrays, remove_temporary, sync_folder
 from blockmix.graph.graph import Graph
 from blockmix.graph.split import HeldOut
 from blockmix.inference.plan import Plan
@@ -33,10 +32,12 @@ from blockmix.inference.run_folder.checkpointer import Checkpointer
 from blockmix.inference.run_folder.lock import LOCK, FolderLock
 from blockmix.inference.run_folder.snapshots import Snapshot, Snapshots, read_snapshot, write_snapshot
 from blockmix.inference.run_folder.status import STATUS, StatusFile
+from blockmix.posterior.export.files import TEXT_FILES
+from blockmix.posterior.storage import MANIFEST as RESULT
 
 CHECKPOINTS, START = "checkpoint", "start"
 # What a run that has no result yet may have left in its folder.
-OWN_FILES = {LOCK, STATUS, STATUS + PARTIAL_FILE, CHECKPOINTS}
+OWN_FILES = {LOCK, STATUS, CHECKPOINTS}
 
 
 class RunFolder:
@@ -55,9 +56,11 @@ class RunFolder:
             self._made = not self.path.exists()
             self.path.mkdir(parents=True, exist_ok=True)
             self._lock = FolderLock(self.path)
+            check_places(self.path)
             self._lock.acquire()
         except OSError as error:
             raise InputError(f"{self.path}: cannot be written to ({reason(error)})") from error
+        remove_temporary(self.path)
 
     @property
     def checkpoints(self) -> Path:
@@ -66,7 +69,7 @@ class RunFolder:
 
     def clear(self) -> None:
         """Remove the checkpoints and the status of an earlier run."""
-        shutil.rmtree(self.checkpoints, ignore_errors=True)
+        remove_arrays(self.checkpoints)
         (self.path / STATUS).unlink(missing_ok=True)
 
     def begin(self, graph: Graph, data: HeldOut, request: FitRequest, plan: Plan) -> Checkpointer:
@@ -147,6 +150,16 @@ class RunFolder:
         self.close(error)
 
 
+def check_places(path: Path) -> None:
+    """Refuse links, pipes and devices under the names that a run writes to, before anything is written."""
+    for name in (LOCK, STATUS, RESULT, *TEXT_FILES):
+        check_own(path / name)
+    for name in ("graph", "posterior", CHECKPOINTS):
+        check_own(path / name, folder=True)
+    for name in (START, "graph", "training"):
+        check_own(path / CHECKPOINTS / name, folder=True)
+
+
 def has_run(path: Path) -> bool:
     """Return whether a run was begun in this folder that can be resumed."""
     return (path / CHECKPOINTS / START).exists()
@@ -154,6 +167,7 @@ def has_run(path: Path) -> bool:
 
 def check_run(path: Path) -> None:
     """Refuse a folder without a run to resume."""
+    check_own(path / CHECKPOINTS, folder=True)
     if not has_run(path):
         what = (
             "there is no run to resume: it holds no checkpoint"

@@ -10,7 +10,7 @@ from shlex import quote
 from typing import Any
 
 from blockmix.errors import InputError
-from blockmix.files import reason
+from blockmix.files import is_temporary, reason
 from blockmix.inference.interrupt import Interruption
 from blockmix.inference.run_folder.folder import OWN_FILES, RunFolder, has_run
 from blockmix.inference.run_folder.lock import is_locked
@@ -59,7 +59,7 @@ def _refuse_taken(output: Path, overwrite: bool) -> None:
         # `RunFolder` raises the error that names the other process.
         return
     unfinished = has_run(output)
-    if not unfinished and all(path.name in OWN_FILES for path in output.iterdir()):
+    if not unfinished and all(_is_own(path.name) for path in output.iterdir()):
         return
     try:
         result_manifest(output)
@@ -73,6 +73,11 @@ def _refuse_taken(output: Path, overwrite: bool) -> None:
         holds = f"a run that was not finished; go on with it (blockmix resume {quote(str(output))})"
     if not overwrite:
         raise InputError(f"{output}: holds {holds}, or add --overwrite to replace it")
+
+
+def _is_own(name: str) -> bool:
+    """Return whether a run that has no result yet may have left this in its folder."""
+    return name in OWN_FILES or is_temporary(name)
 
 
 def write_results(post: Posterior, folder: Path, threshold: float) -> list[str]:

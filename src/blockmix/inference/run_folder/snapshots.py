@@ -12,7 +12,7 @@ Nothing is ever unpickled.
 from __future__ import annotations
 
 import hashlib
-import shutil
+import re
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
@@ -24,17 +24,20 @@ from numpy.typing import NDArray
 from blockmix.errors import InputError
 from blockmix.files import (
     Damaged,
+    check_own,
     checksum,
     manifest_head,
     manifest_text,
     read_manifest,
-    remove_partial_folders,
+    remove_arrays,
+    remove_temporary,
     whole_folder,
 )
 
 FORMAT, VERSION = "blockmix checkpoint", 1
 MANIFEST = "manifest.json"
 KEPT = 2
+_NUMBER = re.compile("[0-9]{6,9}")
 _READ_AT_ONCE = 1 << 20
 
 
@@ -59,7 +62,8 @@ class Snapshots:
 
         Raises OSError where it cannot be written; the earlier ones are then as they were.
         """
-        remove_partial_folders(self.folder)
+        check_own(self.folder, folder=True)
+        remove_temporary(self.folder)
         numbers = [number for number, _ in self._numbered()]
         target = self.folder / f"{max(numbers, default=0) + 1:06d}"
         size = write_snapshot(target, self.run, arrays, facts)
@@ -88,14 +92,16 @@ class Snapshots:
         return None
 
     def _numbered(self) -> list[tuple[int, Path]]:
-        return sorted((int(path.name), path) for path in self.folder.iterdir() if path.name.isdigit())
+        return sorted(
+            (int(path.name), path) for path in self.folder.iterdir() if _NUMBER.fullmatch(path.name)
+        )
 
     def _prune(self) -> None:
         """Remove what is not among the last good ones, once there are two of these."""
         if len(self._good) == KEPT:
             for _, path in self._numbered():
                 if path not in self._good:
-                    shutil.rmtree(path, ignore_errors=True)
+                    remove_arrays(path)
 
 
 def write_snapshot(

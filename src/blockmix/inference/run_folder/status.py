@@ -84,12 +84,14 @@ class StatusFile:
         """Replace the file; a run does not fail because its status cannot be written."""
         self._written = time.monotonic()
         try:
-            replace_text(self._path, [manifest_text(finite(self._record | {"updated": time.time()}))])
-        except OSError as error:
+            text = manifest_text(finite(self._record | {"updated": time.time()}))
+            replace_text(self._path, [text], follow=False)
+        except (OSError, InputError) as error:
             if not self._warned:
                 self._warned = True
+                why = reason(error) if isinstance(error, OSError) else error
                 warnings.warn(
-                    f"{self._path}: cannot be written ({reason(error)}); the run goes on",
+                    f"{self._path}: cannot be written ({why}); the run goes on",
                     RuntimeWarning,
                     stacklevel=2,
                 )
