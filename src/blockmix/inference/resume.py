@@ -10,10 +10,12 @@ from typing import Any
 
 from blockmix._version import __version__
 from blockmix.errors import InputError
+from blockmix.files import Damaged
 from blockmix.inference.execute import RunContext, execute
 from blockmix.inference.plan import Plan
 from blockmix.inference.progress import Callback, choose_progress
 from blockmix.inference.request import FitRequest
+from blockmix.inference.run_folder.checks import check_checkpoint
 from blockmix.inference.run_folder.folder import RunFolder, check_run, open_folder
 from blockmix.inference.run_folder.snapshots import Snapshot
 from blockmix.posterior.posterior import Posterior
@@ -57,19 +59,17 @@ def resume(
     with open_folder(folder) as place:
         assert place is not None
         start, newest = place.earlier_run()
+        _check_run(start, newest)
         limits = _resumed_limits(newest, sweeps, time_limit)
         watched = limits.pop("watched")
-        request = FitRequest.from_manifest(
-            start.facts["task"],
-            threads=threads,
-            checkpoint=place,
-            checkpoint_every=checkpoint_every,
-            **limits,
-        )
+        others = {"threads": threads, "checkpoint": place, "checkpoint_every": checkpoint_every}
+        request = _request(start, others | limits)
         plan = request.plan(watched)
         plan.remember(newest.arrays["plan"])
         _compare_versions(start)
         graph, data = place.networks(start)
+        if watched != (data.n_pairs > 0):
+            raise InputError(f"{newest.path}: its plan is not that of this split; fit again")
         place.ended = ended(newest, plan)
         newest.facts["over"] = place.ended
         display = choose_progress(progress)
@@ -79,6 +79,28 @@ def resume(
             return execute(request, graph, data, plan, context, newest)
         finally:
             display.close()
+
+
+def _check_run(start: Snapshot, newest: Snapshot) -> None:
+    """Refuse a checkpoint that no run of these settings wrote."""
+    task = start.facts["task"]
+    try:
+        check_checkpoint(newest, task["chains"], task["model"].get("communities"))
+    except Damaged as damage:
+        raise InputError(f"{newest.path}: {damage}; restore the folder from a copy, or fit again") from None
+
+
+def _request(start: Snapshot, others: dict[str, Any]) -> FitRequest:
+    """Return the request of the run, with other limits; settings that are none are an error that names the file."""
+    try:
+        return FitRequest.from_manifest(start.facts["task"], **others)
+    except InputError:
+        raise
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        raise InputError(
+            f"{start.path}: the settings of the run cannot be read ({error}); restore the folder from a copy, "
+            "or fit again"
+        ) from None
 
 
 def _resumed_limits(newest: Snapshot, sweeps: int | None, time_limit: float | None) -> dict[str, Any]:

@@ -124,7 +124,7 @@ def test_a_pickle_is_not_opened_even_with_the_right_checksum(tmp_path, monkeypat
         lambda file, array, allow_pickle: np.lib.format.write_array(file, np.array([{}], dtype=object)),
     )
     write_snapshot(target, "mine", ARRAYS, {})
-    with pytest.raises(Damaged, match="Object arrays cannot be loaded"):
+    with pytest.raises(Damaged, match=r"words\.npy holds the type \|O, not numbers"):
         read_snapshot(target)
 
 

@@ -29,6 +29,7 @@ from blockmix.inference.run_folder.checkpoint import (
     save_networks,
 )
 from blockmix.inference.run_folder.checkpointer import Checkpointer
+from blockmix.inference.run_folder.checks import check_split, check_start
 from blockmix.inference.run_folder.lock import LOCK, FolderLock
 from blockmix.inference.run_folder.snapshots import Snapshot, Snapshots, read_snapshot, write_snapshot
 from blockmix.inference.run_folder.status import STATUS, StatusFile
@@ -105,6 +106,7 @@ class RunFolder:
         check_run(self.path)
         try:
             start = read_snapshot(self.checkpoints / START)
+            check_start(start)
         except Damaged as damage:
             raise InputError(f"{damage}; restore the folder from a copy, or fit again") from None
         newest = Snapshots(self.checkpoints, start.run).newest()
@@ -115,7 +117,14 @@ class RunFolder:
 
     def networks(self, start: Snapshot) -> tuple[Graph, HeldOut]:
         """Return the network and the split that a run began with."""
-        return load_networks(self.checkpoints, start)
+        graph, data = load_networks(self.checkpoints, start)
+        try:
+            check_split(graph, data)
+        except Damaged as damage:
+            raise InputError(
+                f"{start.path}: {damage}; restore the folder from a copy, or fit again"
+            ) from None
+        return graph, data
 
     def continue_run(self, graph: Graph, request: FitRequest, plan: Plan, newest: Snapshot) -> Checkpointer:
         """Return what writes the checkpoints of the rest of an earlier run, from its last checkpoint on."""

@@ -28,11 +28,13 @@ from blockmix.files import (
     checksum,
     manifest_head,
     manifest_text,
+    open_plain,
     read_manifest,
     remove_arrays,
     remove_temporary,
     whole_folder,
 )
+from blockmix.stored import check_name, read_array
 
 FORMAT, VERSION = "blockmix checkpoint", 1
 MANIFEST = "manifest.json"
@@ -120,7 +122,12 @@ def read_snapshot(path: Path, run: str | None = None) -> Snapshot:
     body = _manifest(path / MANIFEST)
     if run is not None and body["run"] != run:
         raise Damaged(f"{path}: it belongs to another run")
-    arrays = {name: _load(path / f"{name}.npy", entry) for name, entry in body["files"].items()}
+    try:
+        arrays = {
+            name: _load(path / f"{check_name(name)}.npy", body["files"][name]) for name in body["files"]
+        }
+    except Damaged as damage:
+        raise Damaged(str(damage) if str(damage).startswith(str(path)) else f"{path}: {damage}") from None
     return Snapshot(path, body["run"], arrays, body["facts"])
 
 
@@ -131,7 +138,17 @@ def _manifest(file: Path) -> dict[str, Any]:
         raise Damaged(f"{file}: cannot be read ({error})") from None
     if body.pop("checksum", None) != checksum(body):
         raise Damaged(f"{file}: it does not match its checksum")
+    files = body.get("files")
+    if not isinstance(body.get("run"), str) or not isinstance(body.get("facts"), dict) or not _listed(files):
+        raise Damaged(f"{file}: it is not the manifest of a checkpoint")
     return body
+
+
+def _listed(files: object) -> bool:
+    return isinstance(files, dict) and all(
+        isinstance(entry, dict) and entry.keys() == {"sha256", "bytes"} and isinstance(entry["bytes"], int)
+        for entry in files.values()
+    )
 
 
 class _Hashed:
@@ -156,14 +173,13 @@ def _save(path: Path, array: NDArray[Any]) -> dict[str, Any]:
 def _load(path: Path, entry: Mapping[str, Any]) -> NDArray[Any]:
     digest = hashlib.sha256()
     try:
-        with open(path, "rb") as file:
+        with open_plain(path) as file:
             while block := file.read(_READ_AT_ONCE):
                 digest.update(block)
         if digest.hexdigest() != entry["sha256"]:
             size = path.stat().st_size
             cut = f": {size:,} bytes of {entry['bytes']:,}" if size != entry["bytes"] else ""
             raise Damaged(f"{path}: it does not match its checksum{cut}")
-        array: NDArray[Any] = np.load(path, allow_pickle=False)
-    except (OSError, ValueError, EOFError) as error:
+        return read_array(path)
+    except OSError as error:
         raise Damaged(f"{path}: cannot be read ({error})") from None
-    return array

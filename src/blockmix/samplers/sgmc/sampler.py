@@ -31,6 +31,7 @@ from blockmix.samplers.langevin.dynamics import (
 from blockmix.samplers.langevin.strengths import (
     BACKGROUND_HELD_DOWN,
     BACKGROUND_SHARE,
+    check_links,
     hold_background_down,
     links_at,
     schedule_of,
@@ -46,6 +47,8 @@ from blockmix.samplers.sgmc.iterations import (
 from blockmix.samplers.sgmc.options import SgmcOptions
 from blockmix.samplers.starts.memberships import HOME_SHARE, random_parts, start_strengths
 from blockmix.samplers.starts.partition import find_parts
+from blockmix.stored import check_finite, check_layout, check_range
+from blockmix.tables.checks import MOST_SWEEPS
 from blockmix.tables.layout import Key, Rows, empty_rows
 from blockmix.tables.minibatch import draw_pairs
 from blockmix.tables.predictor import Predictor
@@ -226,6 +229,14 @@ class Sgmc:
 
     def restore(self, arrays: Arrays) -> SgmcState:
         """The state that `arrays` was made from."""
+        n, k = self.nodes, self.communities
+        check_layout(
+            arrays, {"phi": (np.float32, (n, k)), "total": (np.float64, (n,)), "counts": (np.int64, (2,))}
+        )
+        for name in ("phi", "total"):
+            check_finite(name, arrays[name], 0.0)
+        check_links(arrays, k, self.model.kind == "mmsb")
+        check_range("counts", arrays["counts"], MOST_SWEEPS)
         dense = Dense(*(np.array(arrays[name]) for name in Dense._fields))
         links = Links(*(np.array(arrays[name]) for name in Links._fields))
         return SgmcState(dense, links, int(arrays["counts"][0]), int(arrays["counts"][1]))

@@ -23,6 +23,7 @@ from blockmix.samplers.langevin.dynamics import LEAST_STRENGTH, Dynamics, Links,
 from blockmix.samplers.langevin.strengths import (
     BACKGROUND_HELD_DOWN,
     BACKGROUND_SHARE,
+    check_links,
     hold_background_down,
     links_at,
     schedule_of,
@@ -36,6 +37,7 @@ from blockmix.samplers.sgmc_m.pooled import with_pooled_row
 from blockmix.samplers.sgmc_m.split import Pool
 from blockmix.samplers.sgmc_m.table import (
     SplitRows,
+    check_split_rows,
     count_active,
     entries_wanted,
     follow_all,
@@ -52,6 +54,8 @@ from blockmix.samplers.sgmc_m.table import (
 )
 from blockmix.samplers.starts.memberships import HOME_SHARE, random_parts, start_strengths
 from blockmix.samplers.starts.partition import find_parts
+from blockmix.stored import check_layout, check_range
+from blockmix.tables.checks import MOST_SWEEPS
 from blockmix.tables.layout import Rows
 
 # What a table is made from, `table_of`.
@@ -278,6 +282,10 @@ class SgmcM:
 
     def restore(self, arrays: Arrays) -> SgmcMState:
         """The state that `arrays` was made from."""
+        check_split_rows(arrays, self.nodes, self.communities)
+        check_links(arrays, self.communities)
+        check_layout(arrays, {"done": (np.int64, (2,))})
+        check_range("done", arrays["done"], MOST_SWEEPS)
         table = table_of(*(np.array(arrays[name]) for name in ROW_ARRAYS))
         links = Links(*(np.array(arrays[name]) for name in Links._fields))
         return self._state(table, links, *(int(done) for done in arrays["done"]))
