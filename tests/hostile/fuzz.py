@@ -77,7 +77,9 @@ def change_array(path: Path, chance: random.Random) -> str:
                 flat[at] = np.array(chance.choice(INTEGERS) % 2**64, dtype=np.uint64).astype(array.dtype)
         np.save(path, array)
     elif kind == "type":
-        dtype = chance.choice(["<i4", "<i8", ">i4", ">i8", "<f4", "<f8", "|u1", "<u2", "|b1", "<c16", "<U3", "<M8[s]"])
+        dtype = chance.choice(
+            ["<i4", "<i8", ">i4", ">i8", "<f4", "<f8", "|u1", "<u2", "|b1", "<c16", "<U3", "<M8[s]"]
+        )
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             np.save(path, array.astype(dtype))
@@ -205,7 +207,11 @@ def mutate(folder: Path, chance: random.Random) -> list[str]:
 def use_result(folder: Path) -> None:
     """Do what report, predict, evaluate and export do."""
     post = load(folder)
-    pairs = np.array([[0, 1], [post.graph.n_nodes - 1, 0]]) if post.graph.n_nodes > 1 else np.zeros((0, 2), np.int64)
+    pairs = (
+        np.array([[0, 1], [post.graph.n_nodes - 1, 0]])
+        if post.graph.n_nodes > 1
+        else np.zeros((0, 2), np.int64)
+    )
     post.node_link_probability(pairs)
     list(post.covers(0.1, complete=True))
     repr(post)

@@ -33,6 +33,7 @@ def resume(
 ) -> Posterior:
     """Go on with a run that was stopped, killed or interrupted, from its last checkpoint.
 
+    Where it was stopped before its first checkpoint it begins again with the same settings, network and split.
     The result has the same bits as that of a run that was never stopped, on any number of threads; only where a
     time limit ends it does the clock decide. A run that had come to its end is not continued unless it is given
     more sweeps or more time: its posterior comes back as it was.
@@ -59,35 +60,37 @@ def resume(
     with open_folder(folder) as place:
         assert place is not None
         start, newest = place.earlier_run()
-        _check_run(start, newest)
-        limits = _resumed_limits(newest, sweeps, time_limit)
+        facts = start.facts if newest is None else _checked_facts(start, newest)
+        limits = _resumed_limits(facts, sweeps, time_limit)
         watched = limits.pop("watched")
         others = {"threads": threads, "checkpoint": place, "checkpoint_every": checkpoint_every}
         request = _request(start, others | limits)
         plan = request.plan(watched)
-        plan.remember(newest.arrays["plan"])
+        if newest is not None:
+            plan.remember(newest.arrays["plan"])
         _compare_versions(start)
         graph, data = place.networks(start)
         if watched != (data.n_pairs > 0):
-            raise InputError(f"{newest.path}: its plan is not that of this split; fit again")
-        place.ended = ended(newest, plan)
-        newest.facts["over"] = place.ended
+            raise InputError(f"{place.path}: the plan of this run is not that of its split; fit again")
+        if newest is not None:
+            place.ended = newest.facts["over"] = ended(newest, plan)
         display = choose_progress(progress)
         try:
-            checkpointer = place.continue_run(graph, request, plan, newest)
+            checkpointer = place.continue_run(graph, request, plan, start, newest)
             context = RunContext(display, callback, began, checkpointer)
             return execute(request, graph, data, plan, context, newest)
         finally:
             display.close()
 
 
-def _check_run(start: Snapshot, newest: Snapshot) -> None:
-    """Refuse a checkpoint that no run of these settings wrote."""
+def _checked_facts(start: Snapshot, newest: Snapshot) -> dict[str, Any]:
+    """Return how far the run had come; a checkpoint that no run of these settings wrote is refused."""
     task = start.facts["task"]
     try:
         check_checkpoint(newest, task["chains"], task["model"].get("communities"))
     except Damaged as damage:
         raise InputError(f"{newest.path}: {damage}; restore the folder from a copy, or fit again") from None
+    return newest.facts
 
 
 def _request(start: Snapshot, others: dict[str, Any]) -> FitRequest:
@@ -103,15 +106,17 @@ def _request(start: Snapshot, others: dict[str, Any]) -> FitRequest:
         ) from None
 
 
-def _resumed_limits(newest: Snapshot, sweeps: int | None, time_limit: float | None) -> dict[str, Any]:
-    """Return the limits of the run as they were, or new ones in their place."""
-    facts = newest.facts
+def _resumed_limits(facts: dict[str, Any], sweeps: int | None, time_limit: float | None) -> dict[str, Any]:
+    """Return the limits of the run as they were, or new ones in their place.
+
+    `facts` are those of the last checkpoint, or of the start of a run that has none.
+    """
     limits: dict[str, Any] = dict(facts["plan"])
     if sweeps is not None or time_limit is not None:
-        _refuse_past("sweeps", sweeps, facts["sweep"])
-        _refuse_past("time_limit", time_limit, facts["seconds"])
+        _refuse_past("sweeps", sweeps, facts.get("sweep", 0))
+        _refuse_past("time_limit", time_limit, facts.get("seconds", 0.0))
         limits |= {"sweeps": sweeps, "time_limit": time_limit}
-        if not facts["warm_up"]:
+        if not facts.get("warm_up", True):
             # The warm-up is over whatever was asked for.
             limits["warm_up"] = None
     return limits

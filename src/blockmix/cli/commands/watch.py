@@ -141,8 +141,10 @@ def _progress(record: dict[str, Any]) -> list[str]:
 
 
 def _state(folder: Path, record: dict[str, Any]) -> list[str]:
+    from blockmix.inference.run_folder.folder import has_run
+
     who = f"process {record['pid']} on {record['host']}"
-    resumable = record.get("checkpoint_sweep") is not None
+    resumable = record.get("checkpoint_sweep") is not None or has_run(folder)
     resume = (
         f"go on with: blockmix resume {quote(str(folder))}"
         if resumable

@@ -96,13 +96,13 @@ class RunFolder:
         facts = {
             "blockmix": __version__, "task": request.manifest(), "plan": plan.limits(),
             "held_out": held_out_facts(data), "networks": save_networks(self.checkpoints, graph, data),
-            "notes": self.notes,
+            "notes": self.notes, "init": request.init is not None,
         }  # fmt: skip
         sync_folder(self.checkpoints)
         write_snapshot(self.checkpoints / START, run, held_out_arrays(data), facts)
 
-    def earlier_run(self) -> tuple[Snapshot, Snapshot]:
-        """Return what an earlier run here began with, and its last whole checkpoint."""
+    def earlier_run(self) -> tuple[Snapshot, Snapshot | None]:
+        """Return what an earlier run here began with, and its last whole checkpoint; None before its first."""
         check_run(self.path)
         try:
             start = read_snapshot(self.checkpoints / START)
@@ -110,8 +110,11 @@ class RunFolder:
         except Damaged as damage:
             raise InputError(f"{damage}; restore the folder from a copy, or fit again") from None
         newest = Snapshots(self.checkpoints, start.run).newest()
-        if newest is None:
-            raise InputError(f"{self.path}: the run ended before its first checkpoint; fit again")
+        if newest is None and start.facts.get("init"):
+            raise InputError(
+                f"{self.path}: the run ended before its first checkpoint, and it began at communities that were given "
+                "(init), which are not kept; fit again"
+            )
         self.notes = start.facts["notes"] | self.notes
         return start, newest
 
@@ -126,9 +129,13 @@ class RunFolder:
             ) from None
         return graph, data
 
-    def continue_run(self, graph: Graph, request: FitRequest, plan: Plan, newest: Snapshot) -> Checkpointer:
-        """Return what writes the checkpoints of the rest of an earlier run, from its last checkpoint on."""
-        checkpointer = self._checkpointer(newest.run, graph, request, plan, newest)
+    def continue_run(
+        self, graph: Graph, request: FitRequest, plan: Plan, start: Snapshot, newest: Snapshot | None
+    ) -> Checkpointer:
+        """Return what writes the checkpoints of the rest of an earlier run, from its last checkpoint or its start."""
+        checkpointer = self._checkpointer(start.run, graph, request, plan, newest)
+        if newest is None:
+            return checkpointer
         size = sum(array.nbytes for array in newest.arrays.values())
         checkpointer.status.checkpoint(newest.facts["sweep"], None, size)
         return checkpointer
