@@ -123,13 +123,15 @@ def check_offsets(name: str, offsets: NDArray[Any], end: int) -> None:
 def check_rows(name: str, offsets: NDArray[Any], neighbors: NDArray[Any]) -> None:
     """Refuse rows of nodes that are out of range or do not increase; the offsets are right already."""
     check_range(name, neighbors, len(offsets) - 1)
-    for begin in range(0, len(neighbors), _AT_ONCE):
-        part = neighbors[begin : begin + _AT_ONCE + 1]
-        falls = np.flatnonzero(part[1:] <= part[:-1])
-        falls += begin + 1
-        first = np.searchsorted(offsets, falls)
-        wrong = offsets[first] != falls
-        if wrong.any():
-            raise Damaged(
-                f"{name}: entry {int(falls[np.argmax(wrong)])} is not above the one before it in its row"
-            )
+    # Neighbours may fall only where a row begins: all falls are counted, and then those.
+    falls = sum(
+        int(np.count_nonzero(part[1:] <= part[:-1]))
+        for part in (neighbors[at : at + _AT_ONCE + 1] for at in range(0, len(neighbors), _AT_ONCE))
+    )
+    begins = offsets[1:-1][offsets[1:-1] > offsets[:-2]]
+    begins = begins[begins < len(neighbors)]
+    if falls != np.count_nonzero(neighbors[begins] <= neighbors[begins - 1]):
+        inside = np.ones(len(neighbors), dtype=bool)
+        inside[begins] = inside[:1] = False
+        at = int(np.argmax(inside[1:] & (neighbors[1:] <= neighbors[:-1]))) + 1
+        raise Damaged(f"{name}: entry {at} is not above the one before it in its row")

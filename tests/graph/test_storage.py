@@ -106,6 +106,8 @@ def test_sizes_that_do_not_fit_are_refused(saved, entry):
 def test_odd_manifests_are_refused(saved):
     change(saved, labels="emoji")
     refused(saved, "kind of labels")
+    change(saved, labels=[])
+    refused(saved, "kind of labels")
     change(saved, labels="text", summary={"colour": 1})
     refused(saved, "summary")
     change(saved, summary=7)

@@ -88,8 +88,8 @@ def load_graph(path: str | os.PathLike[str], mmap: bool = True, verify: bool | N
     folder = Path(path)
     manifest = _manifest(folder)
     kind = manifest.get("labels")
-    if kind not in _OF_KIND:
-        raise _damaged(folder, f"the manifest names an unknown kind of labels, {kind!r}")
+    if not isinstance(kind, str) or kind not in _OF_KIND:
+        raise _damaged(folder, f"the manifest names an unknown kind of labels, {kind!r:.80}")
     arrays = {name: _array(folder, name, mmap) for name in ("offsets", "neighbors", *_OF_KIND[kind])}
     _check(folder, manifest, arrays)
     count = len(arrays["offsets"]) - 1

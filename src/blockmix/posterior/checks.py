@@ -112,6 +112,10 @@ def _check_trace(post: Posterior) -> None:
         chains = int(chain.max()) + 1 if len(chain) else 1
         if not np.array_equal(chain, np.arange(len(chain)) % chains) or len(chain) % chains:
             raise Damaged(f"trace_chain does not name {chains} chains in turn")
+        for name in post.trace.keys() & {"sweep", "warm_up"}:
+            together = post.trace[name].reshape(-1, chains)
+            if (together != together[:, :1]).any():
+                raise Damaged(f"trace_{name} differs between chains")
     for name in ("warm_up", "seconds"):
         if name in post.trace:
             check_finite(f"trace_{name}", post.trace[name], 0.0)
