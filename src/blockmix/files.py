@@ -249,6 +249,11 @@ def _plain(value: Any) -> Any:
     raise TypeError(f"{value!r} cannot be written to a manifest")
 
 
+def _no_number(name: str) -> None:
+    """Refuse NaN and infinities, which JSON does not have and blockmix does not write."""
+    raise ValueError(f"{name} is not a value of JSON")
+
+
 def read_manifest(path: Path, form: str, version: int) -> dict[str, Any]:
     """Return a manifest of this format and version.
 
@@ -260,7 +265,7 @@ def read_manifest(path: Path, form: str, version: int) -> dict[str, Any]:
             text = file.read(_LONGEST_MANIFEST + 1)
         if len(text) > _LONGEST_MANIFEST:
             raise ValueError(f"it is longer than {_LONGEST_MANIFEST:,} bytes")
-        manifest = json.loads(text.decode("utf-8"))
+        manifest = json.loads(text.decode("utf-8"), parse_constant=_no_number)
     except (FileNotFoundError, NotADirectoryError):
         raise
     except (OSError, ValueError, RecursionError) as error:

@@ -35,7 +35,8 @@ def check_summary(
     arrays: Mapping[str, NDArray[Any]], nodes: int, communities: int, strengths: tuple[int, ...]
 ) -> None:
     """Refuse a chain's summary that does not belong to a network and strengths of these sizes."""
-    entries = arrays["running_community"].shape[-1] if "running_community" in arrays else 0
+    shape = arrays["running_community"].shape if "running_community" in arrays else ()
+    entries = shape[1] if len(shape) == 2 else 0
     check_layout(
         arrays,
         {

@@ -140,7 +140,10 @@ def check_samples(arrays: Mapping[str, NDArray[Any]], nodes: int, strengths: tup
     """
     if "sweep" not in arrays:
         return
-    samples, entries = len(arrays["sweep"]), len(arrays["communities"])
+    for name in ("counts", "communities"):
+        if name not in arrays or arrays[name].dtype.kind != "u":
+            raise Damaged(f"{name} of the posterior samples is missing or not of its type")
+    samples, entries = arrays["sweep"].size, arrays["communities"].size
     general = len(strengths) == 2
     layout: dict[str, Any] = {
         "sweep": (np.int64, (samples,)),
@@ -151,9 +154,6 @@ def check_samples(arrays: Mapping[str, NDArray[Any]], nodes: int, strengths: tup
         "strengths": (np.float32, (samples, *strengths)),
     }
     check_layout(arrays, layout)
-    for name in ("counts", "communities"):
-        if arrays[name].dtype.kind != "u":
-            raise Damaged(f"{name} of the posterior samples is {arrays[name].dtype}")
     check_range("sweep of the posterior samples", arrays["sweep"], 2**62)
     check_range("lengths of the posterior samples", arrays["lengths"], entries + 1)
     # Each at most the number of entries: a sum in 64 bits is exact.

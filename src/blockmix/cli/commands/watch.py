@@ -135,7 +135,7 @@ def _progress(record: dict[str, Any]) -> list[str]:
     if scores is not None:
         found.append(
             "held out: "
-            + ", ".join(f"{name} {_digits(scores[name])}" for name in ("perplexity", "auc", "log_loss"))
+            + ", ".join(f"{name} {_digits(scores.get(name))}" for name in ("perplexity", "auc", "log_loss"))
         )
     return found
 

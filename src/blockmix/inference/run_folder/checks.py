@@ -120,7 +120,7 @@ def check_checkpoint(newest: Snapshot, chains: int, communities: Any) -> None:
 
 def check_split(graph: Graph, data: HeldOut) -> None:
     """Refuse held-out pairs that are not pairs of this network, or a training network of another size."""
-    nodes, count = graph.n_nodes, len(data.links)
+    nodes, count = graph.n_nodes, data.links.size
     if data.training.n_nodes != nodes:
         raise Damaged(f"the training network has {data.training.n_nodes} nodes, and the network {nodes}")
     check_layout(

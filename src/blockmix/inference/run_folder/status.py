@@ -125,12 +125,13 @@ def _wrong_field(record: dict[str, Any]) -> str | None:
     for name in ("state", "phase", "sampler", "host"):
         if not isinstance(record.get(name), str):
             return f"{name} is {record.get(name)!r:.80}"
-    scores = record.get("scores")
+    scores: Any = record.get("scores")
     if "scores" not in record or not (scores is None or isinstance(scores, dict)):
         return f"scores is {scores!r:.80}"
-    for name in ("perplexity", "auc", "log_loss") if scores else ():
-        if name not in scores or not (scores[name] is None or _is_number(scores[name])):
-            return f"{name} is {scores.get(name)!r:.80}"
+    named: dict[str, Any] = scores or {}
+    for name in ("perplexity", "auc", "log_loss"):
+        if not (named.get(name) is None or _is_number(named[name])):
+            return f"{name} is {named[name]!r:.80}"
     if record["sweep"] is not None and (record["seconds"] is None or record["updates_per_second"] is None):
         return "seconds or updates_per_second is missing"
     if record["checkpoint_sweep"] is not None and record["checkpoint_bytes"] is None:
