@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -64,6 +65,57 @@ class TestResume:
         for name in (*TEXTS, "run.json"):
             (result / name).unlink()
         assert blockmix("resume", result, "-q").exit_code == 0
+        assert {name: (result / name).read_bytes() for name in TEXTS} == before
+
+    @pytest.mark.parametrize("lost", [*TEXTS, "posterior/mean.npy", "graph/neighbors.npy"])
+    def test_a_single_file_that_is_missing_is_written_again(self, result, lost):
+        """As after a kill while results are written; the run had ended, and is not computed again."""
+        before = (result / lost).read_bytes()
+        (result / lost).unlink()
+        done = blockmix("resume", result)
+        assert done.exit_code == 0, done.output
+        assert "its results are written" not in done.stderr
+        assert (result / lost).read_bytes() == before
+        bm.load(result)
+
+    def test_a_result_of_fewer_sweeps_is_replaced_by_that_of_the_last_checkpoint(self, result, tmp_path):
+        """As after a kill between the last checkpoint of an extended run and saving its result."""
+        shutil.copytree(result, tmp_path / "short")
+        assert blockmix("resume", result, "--sweeps", 90, "-q").exit_code == 0
+        long = {name: (result / name).read_bytes() for name in TEXTS}
+        for name in (*TEXTS, "run.json"):
+            shutil.copy(tmp_path / "short" / name, result / name)
+        for name in ("posterior", "graph"):
+            shutil.rmtree(result / name)
+            shutil.copytree(tmp_path / "short" / name, result / name)
+        assert bm.load(result).provenance["sweeps"] == 60
+        assert blockmix("resume", result, "-q").exit_code == 0
+        assert bm.load(result).provenance["sweeps"] == 90
+        assert {name: (result / name).read_bytes() for name in TEXTS} == long
+        assert "its results are written" in blockmix("resume", result).stderr
+
+    def test_text_files_are_written_before_the_manifest_that_names_them(self, result, monkeypatch):
+        """Killed between the two, the folder does not claim to be complete."""
+
+        def killed(*_):
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr("blockmix.Posterior.save", killed)
+        blockmix("resume", result, "--sweeps", 90, "-q")
+        monkeypatch.undo()
+        assert bm.load(result).provenance["sweeps"] == 60
+        assert blockmix("resume", result, "-q").exit_code == 0
+        assert bm.load(result).provenance["sweeps"] == 90
+
+    def test_a_run_without_a_checkpoint_begins_from_its_start(self, edges, result, tmp_path):
+        """As after a kill while kernels are compiled or a start is found."""
+        before = {name: (result / name).read_bytes() for name in TEXTS}
+        for name in (*TEXTS, "run.json"):
+            (result / name).unlink()
+        for path in (result / "checkpoint").glob("0*"):
+            shutil.rmtree(path)
+        done = blockmix("resume", result, "-q")
+        assert done.exit_code == 0, done.output
         assert {name: (result / name).read_bytes() for name in TEXTS} == before
 
     def test_more_sweeps_give_what_they_would_have_given_at_once(self, edges, result, tmp_path):
@@ -187,7 +239,8 @@ class TestWatch:
         assert "no news for 3,600 s" in silent[-1]
         early = record | {"sweep": None, "checkpoint_sweep": None}
         assert "starting" in lines(result, early | {"state": "dead"})[1]
-        assert "it left no checkpoint" in lines(result, early | {"state": "dead"})[-1]
+        assert "go on with: blockmix resume" in lines(result, early | {"state": "dead"})[-1]
+        assert "it left no checkpoint" in lines(result / "none", early | {"state": "dead"})[-1]
 
     def test_a_folder_without_a_run(self, tmp_path):
         assert blockmix("watch", tmp_path).exit_code == 2

@@ -29,7 +29,7 @@ LAYERS = (
 # The only import of a later layer: a method of the result, which imports it when it is called.
 LATER_IMPORTS = {("posterior/posterior.py", "blockmix.report.write.write_report")}
 # Modules that every layer may import.
-SHARED = {"errors", "files", "_version"}
+SHARED = {"errors", "files", "stored", "_version"}
 # Folders of samplers/ that several samplers share; every other one is a sampler.
 SHARED_BY_SAMPLERS = {"langevin", "starts"}
 # A longer listing has no visible order; a folder that outgrows it is split.

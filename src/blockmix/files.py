@@ -2,6 +2,10 @@
 
 Everything is written under a temporary name beside its place and then renamed, so that a full disk or a killed process
 leaves nothing incomplete under a final name. Like `errors` this module is shared by all layers.
+
+A folder may come from somebody else. Inside the folder of a run blockmix therefore writes only to plain files and
+folders: a symbolic link there is refused, and so is a pipe or a device (`check_own`). Reading follows links, because
+archives such as git-annex keep files behind them, but only to plain files (`open_plain`).
 """
 
 from __future__ import annotations
@@ -9,19 +13,31 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import shutil
+import stat
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from blockmix._version import __version__
 from blockmix.errors import InputError
 
-# Temporary names: of a file its own name and this ending, of a folder this beginning and a random part.
-PARTIAL_FILE, PARTIAL_FOLDER = ".partial", ".partial-"
+# Temporary names begin like this and end with a random part, so that nobody can put a link there first.
+PARTIAL = ".partial-"
+_PARTIAL_NAME = re.compile(re.escape(PARTIAL) + "[0-9a-f]{32}")
+# What a folder of arrays consists of; nothing else is removed from one.
+_ARRAY_FILE = re.compile(r"\w+\.npy|manifest\.json")
+# A manifest is a few kilobytes; a longer one is not read into memory.
+_LONGEST_MANIFEST = 1 << 26
+_NO_FOLLOW, _NO_WAIT = getattr(os, "O_NOFOLLOW", 0), getattr(os, "O_NONBLOCK", 0)
+_KINDS = (
+    (stat.S_ISLNK, "a symbolic link"), (stat.S_ISDIR, "a folder"), (stat.S_ISREG, "a file"),
+    (stat.S_ISFIFO, "a pipe"), (stat.S_ISSOCK, "a socket"),
+)  # fmt: skip
 # Syncing files one by one waits for the disk once a file; in parallel the waits overlap.
 _SYNCS_AT_ONCE = 16
 
@@ -39,27 +55,90 @@ def reason(error: OSError) -> str:
     return str(error.strerror or error)
 
 
-def replace_text(path: Path, pieces: Iterable[str], errors: str = "strict") -> None:
-    """Write UTF-8 text in pieces; an OSError leaves the earlier file as it was."""
-    # A device, a pipe or a symbolic link must be written through, not replaced by a file.
-    through = path.is_symlink() or (path.exists() and not path.is_file())
-    target = path if through else path.with_name(path.name + PARTIAL_FILE)
+def temporary_name(path: Path) -> Path:
+    """Return a name beside this one that nobody can know before."""
+    return path.with_name(PARTIAL + uuid.uuid4().hex)
+
+
+def is_temporary(name: str) -> bool:
+    """Return whether a file or folder of this name was left by a process that was killed while it wrote."""
+    return _PARTIAL_NAME.fullmatch(name) is not None
+
+
+def check_own(path: Path, folder: bool = False) -> None:
+    """Refuse what blockmix did not put into the folder of a run: links, pipes, devices, a folder where a file belongs.
+
+    Nothing under this name is fine as well.
+    """
     try:
-        with open(target, "w", encoding="utf-8", newline="", errors=errors) as out:
+        mode = os.lstat(path).st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    if not (stat.S_ISDIR(mode) if folder else stat.S_ISREG(mode)):
+        raise InputError(
+            f"{path}: this is {_kind(mode)}, and blockmix writes only to plain files and folders of its own; "
+            "nothing was written. Look at where it comes from, and remove it"
+        )
+
+
+def _kind(mode: int) -> str:
+    return next((name for test, name in _KINDS if test(mode)), "a device")
+
+
+def open_plain(path: Path) -> BinaryIO:
+    """Open a plain file for reading; never wait for a pipe or read a device, which has no end.
+
+    Raises OSError where there is no such file, and `Damaged` where it is not a plain one.
+    """
+    descriptor = os.open(path, os.O_RDONLY | _NO_WAIT | getattr(os, "O_BINARY", 0))
+    mode = os.fstat(descriptor).st_mode
+    if not stat.S_ISREG(mode):
+        os.close(descriptor)
+        raise Damaged(f"{path}: this is {_kind(mode)} and not a plain file")
+    return os.fdopen(descriptor, "rb")
+
+
+def open_own(path: Path, create: bool) -> int:
+    """Open a plain file to read and write, and return its descriptor; a link or anything else is refused.
+
+    A file with a second name is refused, too: the other name may be somebody else's.
+    """
+    check_own(path)
+    flags = os.O_RDWR | (os.O_CREAT if create else 0) | _NO_FOLLOW | _NO_WAIT
+    descriptor = os.open(path, flags, 0o666)
+    found = os.fstat(descriptor)
+    if not stat.S_ISREG(found.st_mode) or found.st_nlink > 1:
+        os.close(descriptor)
+        raise InputError(f"{path}: this is not a plain file with one name; nothing was written. Remove it")
+    return descriptor
+
+
+def replace_text(path: Path, pieces: Iterable[str], errors: str = "strict", *, follow: bool = True) -> None:
+    """Write UTF-8 text in pieces; an OSError leaves the earlier file as it was.
+
+    Where a person named the path, a device, a pipe or a symbolic link is written through and not replaced by a file.
+    In the folder of a run (`follow` is False) it is refused.
+    """
+    if not follow:
+        check_own(path)
+    through = follow and (path.is_symlink() or (path.exists() and not path.is_file()))
+    target = path if through else temporary_name(path)
+    try:
+        with open(target, "w" if through else "x", encoding="utf-8", newline="", errors=errors) as out:
             out.writelines(pieces)
         if not through:
             os.replace(target, path)
-    except OSError:
+    except BaseException:
         if not through:
             with suppress(OSError):
                 target.unlink()
         raise
 
 
-def write_pieces(path: Path, pieces: Iterable[str]) -> None:
+def write_pieces(path: Path, pieces: Iterable[str], *, follow: bool = True) -> None:
     """Write text in pieces as `replace_text` does; a failure is an `InputError` that names the file."""
     try:
-        replace_text(path, pieces)
+        replace_text(path, pieces, follow=follow)
     except OSError as error:
         raise InputError(f"{path}: cannot be written ({reason(error)})") from error
 
@@ -69,9 +148,10 @@ def whole_folder(target: Path, sync: bool = False) -> Iterator[Path]:
     """Yield an empty folder to fill; when the block ends it takes the place of `target`.
 
     If the block or the renaming fails, what was at `target` before is there again. With `sync` everything is on the
-    disk before it gets its name.
+    disk before it gets its name. A link or a file in its place is refused.
     """
-    scratch = target.with_name(PARTIAL_FOLDER + uuid.uuid4().hex)
+    check_own(target, folder=True)
+    scratch = temporary_name(target)
     scratch.mkdir()
     try:
         yield scratch
@@ -89,7 +169,7 @@ def _replace_folder(fresh: Path, target: Path) -> None:
     if not target.exists():
         os.rename(fresh, target)
         return
-    old = target.with_name(PARTIAL_FOLDER + uuid.uuid4().hex)
+    old = temporary_name(target)
     os.rename(target, old)
     try:
         os.rename(fresh, target)
@@ -99,10 +179,30 @@ def _replace_folder(fresh: Path, target: Path) -> None:
     shutil.rmtree(old, ignore_errors=True)
 
 
-def remove_partial_folders(folder: Path) -> None:
-    """Remove what a process that was killed in `whole_folder` has left in this folder."""
-    for left in folder.glob(PARTIAL_FOLDER + "*"):
-        shutil.rmtree(left, ignore_errors=True)
+def remove_temporary(folder: Path) -> None:
+    """Remove what a process that was killed while it wrote has left in this folder; links are left alone."""
+    with suppress(OSError), os.scandir(folder) as entries:
+        for left in [entry for entry in entries if is_temporary(entry.name)]:
+            if left.is_dir(follow_symlinks=False):
+                remove_arrays(Path(left))
+            elif left.is_file(follow_symlinks=False):
+                with suppress(OSError):
+                    os.unlink(left)
+
+
+def remove_arrays(folder: Path) -> None:
+    """Remove a folder of arrays and manifests; whatever blockmix did not put there stays, and the folder with it."""
+    if folder.is_symlink():
+        return
+    with suppress(OSError), os.scandir(folder) as entries:
+        for entry in list(entries):
+            if entry.is_dir(follow_symlinks=False):
+                remove_arrays(Path(entry))
+            elif entry.is_file(follow_symlinks=False) and _ARRAY_FILE.fullmatch(entry.name):
+                with suppress(OSError):
+                    os.unlink(entry)
+    with suppress(OSError):
+        folder.rmdir()
 
 
 def sync_folder(folder: Path) -> None:
@@ -149,6 +249,11 @@ def _plain(value: Any) -> Any:
     raise TypeError(f"{value!r} cannot be written to a manifest")
 
 
+def _no_number(name: str) -> None:
+    """Refuse NaN and infinities, which JSON does not have and blockmix does not write."""
+    raise ValueError(f"{name} is not a value of JSON")
+
+
 def read_manifest(path: Path, form: str, version: int) -> dict[str, Any]:
     """Return a manifest of this format and version.
 
@@ -156,7 +261,11 @@ def read_manifest(path: Path, form: str, version: int) -> dict[str, Any]:
     `Damaged` where it cannot be read, and `InputError` where another version of the format wrote it.
     """
     try:
-        manifest = json.loads(path.read_text("utf-8"))
+        with open_plain(path) as file:
+            text = file.read(_LONGEST_MANIFEST + 1)
+        if len(text) > _LONGEST_MANIFEST:
+            raise ValueError(f"it is longer than {_LONGEST_MANIFEST:,} bytes")
+        manifest = json.loads(text.decode("utf-8"), parse_constant=_no_number)
     except (FileNotFoundError, NotADirectoryError):
         raise
     except (OSError, ValueError, RecursionError) as error:

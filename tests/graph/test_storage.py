@@ -106,6 +106,8 @@ def test_sizes_that_do_not_fit_are_refused(saved, entry):
 def test_odd_manifests_are_refused(saved):
     change(saved, labels="emoji")
     refused(saved, "kind of labels")
+    change(saved, labels=[])
+    refused(saved, "kind of labels")
     change(saved, labels="text", summary={"colour": 1})
     refused(saved, "summary")
     change(saved, summary=7)
@@ -135,5 +137,10 @@ def test_offsets_that_do_not_rise_and_changed_content_are_refused(saved):
     np.save(saved / "offsets.npy", good)
     neighbors = np.load(saved / "neighbors.npy")
     np.save(saved / "neighbors.npy", neighbors[::-1].copy())
+    refused(saved, "not above the one before it")
+    np.save(saved / "neighbors.npy", neighbors)
+    text = np.load(saved / "label_text.npy")
+    text[0] ^= 1
+    np.save(saved / "label_text.npy", text)
     refused(saved, "fingerprint", mmap=False)
     refused(saved, "fingerprint", verify=True)

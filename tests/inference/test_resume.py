@@ -226,6 +226,38 @@ def test_a_program_with_a_handler_of_its_own_keeps_it(tmp_path, tiny):
     assert not post.provenance["interrupted"]
 
 
+def test_a_run_stopped_before_its_first_checkpoint_begins_from_its_start(
+    tmp_path, tiny, same_run, monkeypatch
+):
+    """The split of the user, the chosen communities and new limits are kept."""
+
+    def crash(*_):
+        raise Crash
+
+    options = {"held_out": hold_out(tiny, 0.2, seed=9), "seed": 3, "threads": 1, "chains": 2}
+    monkeypatch.setattr(execute, "compile_kernels", crash)
+    for folder in ("run", "longer"):
+        with pytest.raises(Crash):
+            fit(tiny, "auto", sweeps=20, checkpoint=tmp_path / folder, **options)
+    monkeypatch.undo()
+    post = resume(tmp_path / "run", threads=1)
+    same_run(post, fit(tiny, "auto", sweeps=20, **options))
+    assert post.provenance["run"] is not None
+    same_run(resume(tmp_path / "longer", sweeps=30, threads=1), fit(tiny, "auto", sweeps=30, **options))
+
+
+def test_communities_that_were_given_are_not_kept_before_the_first_checkpoint(tmp_path, tiny, monkeypatch):
+    def crash(*_):
+        raise Crash
+
+    monkeypatch.setattr(execute, "compile_kernels", crash)
+    with pytest.raises(Crash):
+        fit(tiny, 2, sweeps=20, threads=1, checkpoint=tmp_path, init=[range(30), range(30, 60)])
+    monkeypatch.undo()
+    with pytest.raises(InputError, match=r"began at communities that were given \(init\)"):
+        resume(tmp_path)
+
+
 def test_an_earlier_run_is_not_overwritten(tmp_path, tiny):
     fit(tiny, 3, sweeps=10, threads=1, chains=1, checkpoint=tmp_path / "run")
     with pytest.raises(InputError, match="holds the checkpoints of an earlier run"):

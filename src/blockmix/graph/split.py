@@ -98,7 +98,7 @@ def hold_out(
         float(fraction),
         graph.density,
         int(seed),
-        *_hidden_rows(pairs, graph),
+        *hidden_rows(pairs, graph),
     )
 
 
@@ -109,7 +109,7 @@ def no_hold_out(graph: Graph) -> HeldOut:
     0
     """
     pairs = np.empty((0, 2), dtype=np.int64)
-    rows = _hidden_rows(pairs, graph)
+    rows = hidden_rows(pairs, graph)
     return HeldOut(graph, pairs, np.empty(0, dtype=np.bool_), "none", 0.0, graph.density, 0, *rows)
 
 
@@ -162,7 +162,7 @@ def _check_affordable(wanted: int, kind: str, max_pairs: int) -> None:
         )
 
 
-def _hidden_rows(pairs: NDArray[np.int64], graph: Graph) -> tuple[NDArray[np.int64], NDArray[Any]]:
+def hidden_rows(pairs: NDArray[np.int64], graph: Graph) -> tuple[NDArray[np.int64], NDArray[Any]]:
     """Return compressed sparse rows of the held-out pairs, both directions, every row increasing."""
     rows = np.concatenate((pairs[:, 0], pairs[:, 1]))
     columns = np.concatenate((pairs[:, 1], pairs[:, 0]))

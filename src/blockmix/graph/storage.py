@@ -15,6 +15,7 @@ from blockmix.files import Damaged, Foreign, manifest_head, manifest_text, read_
 from blockmix.graph.graph import Graph
 from blockmix.graph.labels import Labels
 from blockmix.graph.summary import ReadSummary
+from blockmix.stored import check_offsets, check_rows, read_array
 
 FORMAT = "blockmix graph"
 VERSION = 1
@@ -81,14 +82,14 @@ def _write(graph: Graph, folder: Path) -> None:
 def load_graph(path: str | os.PathLike[str], mmap: bool = True, verify: bool | None = None) -> Graph:
     """Open a saved network; its arrays are memory-mapped, or read where `mmap` is False.
 
-    Sizes and offsets are always checked; `verify` also compares the fingerprint, which reads everything. It
-    is on by default where everything is read anyway, that is without `mmap`.
+    Sizes, offsets and the range of every entry are always checked; `verify` also compares the fingerprint. It is on by
+    default where everything is read anyway, that is without `mmap`.
     """
     folder = Path(path)
     manifest = _manifest(folder)
     kind = manifest.get("labels")
-    if kind not in _OF_KIND:
-        raise _damaged(folder, f"the manifest names an unknown kind of labels, {kind!r}")
+    if not isinstance(kind, str) or kind not in _OF_KIND:
+        raise _damaged(folder, f"the manifest names an unknown kind of labels, {kind!r:.80}")
     arrays = {name: _array(folder, name, mmap) for name in ("offsets", "neighbors", *_OF_KIND[kind])}
     _check(folder, manifest, arrays)
     count = len(arrays["offsets"]) - 1
@@ -121,43 +122,49 @@ def _manifest(folder: Path) -> dict[str, Any]:
 
 def _array(folder: Path, name: str, mmap: bool) -> NDArray[Any]:
     file = folder / f"{name}.npy"
-    array: NDArray[Any]
     try:
-        # np.load would also open archives and pickles, which have no business here.
-        if mmap:
-            array = np.lib.format.open_memmap(file, mode="r")
-        else:
-            with open(file, "rb") as stored:
-                array = np.lib.format.read_array(stored, allow_pickle=False)
-    except (OSError, ValueError, EOFError, TypeError, OverflowError, MemoryError) as error:
+        array = read_array(file, _ARRAYS[name], mmap)
+    except OSError as error:
         raise _damaged(folder, f"{file.name} cannot be read ({error})") from None
-    if not isinstance(array, np.ndarray) or array.ndim != 1 or array.dtype.str not in _ARRAYS[name]:
-        raise _damaged(folder, f"{file.name} is not the array it should be")
-    # np.memmap subclasses ndarray; kernels are compiled for plain arrays.
-    return np.asarray(array)
+    except Damaged as damage:
+        raise _damaged(folder, str(damage)) from None
+    if array.ndim != 1:
+        raise _damaged(folder, f"{file.name} has the shape {array.shape}, and must be one row")
+    return array
 
 
 def _check(folder: Path, manifest: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
     offsets, neighbors = arrays["offsets"], arrays["neighbors"]
     if len(offsets) - 1 != manifest.get("nodes") or len(neighbors) != 2 * _whole(manifest.get("links")):
         raise _damaged(folder, "the arrays are not as long as the manifest says")
-    if not _rises(offsets, len(neighbors)):
-        raise _damaged(folder, "offsets.npy does not fit neighbors.npy")
     n_nodes = len(offsets) - 1
     if "label_integers" in arrays and len(arrays["label_integers"]) != n_nodes:
         raise _damaged(folder, "label_integers.npy has not one label per node")
-    if "label_offsets" in arrays:
-        ends = arrays["label_offsets"]
-        if len(ends) != n_nodes + 1 or not _rises(ends, len(arrays["label_text"])):
-            raise _damaged(folder, "label_offsets.npy does not fit the nodes and label_text.npy")
+    try:
+        check_offsets("offsets.npy", offsets, len(neighbors))
+        check_rows("neighbors.npy", offsets, neighbors)
+        if "label_offsets" in arrays:
+            _check_texts(n_nodes, arrays["label_offsets"], arrays["label_text"])
+    except Damaged as damage:
+        raise _damaged(folder, str(damage)) from None
+
+
+def _check_texts(nodes: int, ends: NDArray[Any], text: NDArray[Any]) -> None:
+    """Check that labels are UTF-8, and that none begins inside a character."""
+    check_offsets("label_offsets.npy", ends, len(text))
+    if len(ends) != nodes + 1:
+        raise Damaged("label_offsets.npy has not one label per node")
+    try:
+        text.tobytes().decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise Damaged(f"label_text.npy is not UTF-8 text ({error.reason} at {error.start})") from None
+    begins = ends[ends < len(text)]
+    if ((text[begins] & 0xC0) == 0x80).any():
+        raise Damaged("label_offsets.npy cuts a character of label_text.npy in two")
 
 
 def _whole(value: object) -> int:
     return value if isinstance(value, int) else -1
-
-
-def _rises(offsets: NDArray[Any], end: int) -> bool:
-    return bool(len(offsets) and offsets[0] == 0 and offsets[-1] == end and (np.diff(offsets) >= 0).all())
 
 
 def _summary(folder: Path, manifest: dict[str, Any]) -> ReadSummary | None:
@@ -165,6 +172,9 @@ def _summary(folder: Path, manifest: dict[str, Any]) -> ReadSummary | None:
     if stored is None:
         return None
     try:
-        return ReadSummary(**{**stored, "notes": tuple(stored.get("notes", ()))})
-    except (TypeError, AttributeError):
+        summary = ReadSummary(**{**stored, "notes": tuple(stored.get("notes", ()))})
+        # Its text needs every field to be of its type.
+        str(summary)
+        return summary
+    except (TypeError, AttributeError, ValueError):
         raise _damaged(folder, "the summary in the manifest is not readable") from None

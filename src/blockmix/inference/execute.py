@@ -7,6 +7,8 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
+from blockmix.errors import InputError
+from blockmix.files import Damaged
 from blockmix.graph.graph import Graph
 from blockmix.graph.split import HeldOut
 from blockmix.inference.compile import compile_kernels
@@ -21,7 +23,7 @@ from blockmix.inference.run_folder.checkpointer import Checkpointer
 from blockmix.inference.run_folder.snapshots import Snapshot
 from blockmix.numerics.workers import Workers
 from blockmix.posterior.posterior import Posterior
-from blockmix.samplers.contract import Sampler
+from blockmix.samplers.contract import ChainKey, Sampler
 from blockmix.samplers.live import HostChain, LiveChain
 
 # On networks of at most so many links each of several chains runs on a thread of its own.
@@ -108,5 +110,15 @@ def _chains(
         if newest is None:
             found.append(HostChain.start(sampler, key, data.pairs, given))
         else:
-            found.append(HostChain.restore(sampler, key, data.pairs, chain_arrays(newest, number)))
+            found.append(_restored(sampler, key, data, newest, number))
     return found
+
+
+def _restored(sampler: Sampler, key: ChainKey, data: HeldOut, newest: Snapshot, number: int) -> LiveChain:
+    """Restore a chain from a checkpoint; one that no run wrote is an error that names it."""
+    try:
+        return HostChain.restore(sampler, key, data.pairs, chain_arrays(newest, number))
+    except Damaged as damage:
+        raise InputError(
+            f"{newest.path}: chain {number} cannot be restored ({damage}); restore the folder from a copy, or fit again"
+        ) from None

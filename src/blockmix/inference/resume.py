@@ -10,10 +10,12 @@ from typing import Any
 
 from blockmix._version import __version__
 from blockmix.errors import InputError
+from blockmix.files import Damaged
 from blockmix.inference.execute import RunContext, execute
 from blockmix.inference.plan import Plan
 from blockmix.inference.progress import Callback, choose_progress
 from blockmix.inference.request import FitRequest
+from blockmix.inference.run_folder.checks import check_checkpoint
 from blockmix.inference.run_folder.folder import RunFolder, check_run, open_folder
 from blockmix.inference.run_folder.snapshots import Snapshot
 from blockmix.posterior.posterior import Posterior
@@ -31,6 +33,7 @@ def resume(
 ) -> Posterior:
     """Go on with a run that was stopped, killed or interrupted, from its last checkpoint.
 
+    Where it was stopped before its first checkpoint it begins again with the same settings, network and split.
     The result has the same bits as that of a run that was never stopped, on any number of threads; only where a
     time limit ends it does the clock decide. A run that had come to its end is not continued unless it is given
     more sweeps or more time: its posterior comes back as it was.
@@ -57,39 +60,63 @@ def resume(
     with open_folder(folder) as place:
         assert place is not None
         start, newest = place.earlier_run()
-        limits = _resumed_limits(newest, sweeps, time_limit)
+        facts = start.facts if newest is None else _checked_facts(start, newest)
+        limits = _resumed_limits(facts, sweeps, time_limit)
         watched = limits.pop("watched")
-        request = FitRequest.from_manifest(
-            start.facts["task"],
-            threads=threads,
-            checkpoint=place,
-            checkpoint_every=checkpoint_every,
-            **limits,
-        )
+        others = {"threads": threads, "checkpoint": place, "checkpoint_every": checkpoint_every}
+        request = _request(start, others | limits)
         plan = request.plan(watched)
-        plan.remember(newest.arrays["plan"])
+        if newest is not None:
+            plan.remember(newest.arrays["plan"])
         _compare_versions(start)
         graph, data = place.networks(start)
-        place.ended = ended(newest, plan)
-        newest.facts["over"] = place.ended
+        if watched != (data.n_pairs > 0):
+            raise InputError(f"{place.path}: the plan of this run is not that of its split; fit again")
+        if newest is not None:
+            place.ended = newest.facts["over"] = ended(newest, plan)
         display = choose_progress(progress)
         try:
-            checkpointer = place.continue_run(graph, request, plan, newest)
+            checkpointer = place.continue_run(graph, request, plan, start, newest)
             context = RunContext(display, callback, began, checkpointer)
             return execute(request, graph, data, plan, context, newest)
         finally:
             display.close()
 
 
-def _resumed_limits(newest: Snapshot, sweeps: int | None, time_limit: float | None) -> dict[str, Any]:
-    """Return the limits of the run as they were, or new ones in their place."""
-    facts = newest.facts
+def _checked_facts(start: Snapshot, newest: Snapshot) -> dict[str, Any]:
+    """Return how far the run had come; a checkpoint that no run of these settings wrote is refused."""
+    task = start.facts["task"]
+    try:
+        check_checkpoint(newest, task["chains"], task["model"].get("communities"))
+    except Damaged as damage:
+        raise InputError(f"{newest.path}: {damage}; restore the folder from a copy, or fit again") from None
+    return newest.facts
+
+
+def _request(start: Snapshot, others: dict[str, Any]) -> FitRequest:
+    """Return the request of the run, with other limits; settings that are none are an error that names the file."""
+    try:
+        return FitRequest.from_manifest(start.facts["task"], **others)
+    except InputError:
+        raise
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        raise InputError(
+            f"{start.path}: the settings of the run cannot be read ({error}); restore the folder from a copy, "
+            "or fit again"
+        ) from None
+
+
+def _resumed_limits(facts: dict[str, Any], sweeps: int | None, time_limit: float | None) -> dict[str, Any]:
+    """Return the limits of the run as they were, or new ones in their place.
+
+    `facts` are those of the last checkpoint, or of the start of a run that has none.
+    """
     limits: dict[str, Any] = dict(facts["plan"])
     if sweeps is not None or time_limit is not None:
-        _refuse_past("sweeps", sweeps, facts["sweep"])
-        _refuse_past("time_limit", time_limit, facts["seconds"])
+        _refuse_past("sweeps", sweeps, facts.get("sweep", 0))
+        _refuse_past("time_limit", time_limit, facts.get("seconds", 0.0))
         limits |= {"sweeps": sweeps, "time_limit": time_limit}
-        if not facts["warm_up"]:
+        if not facts.get("warm_up", True):
             # The warm-up is over whatever was asked for.
             limits["warm_up"] = None
     return limits

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from blockmix.errors import InputError
 from blockmix.files import (
     Damaged,
     Foreign,
+    check_own,
     manifest_head,
     manifest_text,
     read_manifest,
@@ -21,13 +23,22 @@ from blockmix.files import (
     whole_folder,
 )
 from blockmix.graph.graph import Graph
+from blockmix.posterior.checks import check_posterior
 from blockmix.posterior.posterior import HeldOutPairs, Posterior
-from blockmix.tables.samples import PosteriorSample, sample_arrays, samples_from
+from blockmix.stored import NUMBERS, check_name, read_array
+from blockmix.tables.samples import PosteriorSample, check_samples, sample_arrays, samples_from
 
 FORMAT, VERSION = "blockmix posterior", 1
 MANIFEST = "run.json"
 _TABLE = ("offsets", "community", "mean", "sd", "sizes", "strength_mean", "strength_sd", "numbers")
 _BLOCKS = ("blocks_mean", "blocks_sd")
+# The types that arrays are written in; `draws_` stands for those of every chain.
+_UNSIGNED = ("|u1", "<u2", "<u4")
+_TYPES = dict.fromkeys(("offsets", "numbers", "draws_sweep", "draws_lengths", "held_out_pairs"), ("<i8",)) | {
+    "community": ("<i4",), "mean": ("<f4",), "sd": ("<f4",), "held_out_links": ("|b1",), "draws_weights": ("<u2",),
+    "draws_counts": _UNSIGNED, "draws_communities": _UNSIGNED, "draws_strengths": ("<f4",),
+} | dict.fromkeys(("sizes", "strength_mean", "strength_sd", "held_out_probability", *_BLOCKS), ("<f8",))  # fmt: skip
+_DRAWS = re.compile("^draws[0-9]+_")
 
 
 def save_posterior(post: Posterior, folder: Path) -> None:
@@ -35,13 +46,16 @@ def save_posterior(post: Posterior, folder: Path) -> None:
     text = manifest_text(_manifest(post))
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        check_own(folder / MANIFEST)
+        for name in ("graph", "posterior"):
+            check_own(folder / name, folder=True)
         post.graph.save(folder / "graph")
         with whole_folder(folder / "posterior") as fresh:
             for name, array in _arrays(post).items():
                 np.save(fresh / f"{name}.npy", array, allow_pickle=False)
             # From here until the new manifest is in place the folder holds no result: better than a mixture.
             (folder / MANIFEST).unlink(missing_ok=True)
-        replace_text(folder / MANIFEST, [text])
+        replace_text(folder / MANIFEST, [text], follow=False)
     except OSError as error:
         raise InputError(f"{folder}: the result cannot be saved ({reason(error)})") from error
 
@@ -75,54 +89,20 @@ def _manifest(post: Posterior) -> dict[str, Any]:
 
 
 def load_posterior(folder: Path) -> Posterior:
-    """Read a posterior; arrays are mapped, not read, until they are used."""
+    """Read a posterior; arrays are mapped into memory, and checked once."""
     manifest = result_manifest(folder)
     try:
         post = _assemble(folder, manifest)
-        _check_shapes(post)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, EOFError, IndexError) as error:
-        if isinstance(error, InputError):
-            raise
+        check_posterior(post)
+    except InputError:
+        raise
+    except (Damaged, OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
         raise InputError(f"{folder}: this result is damaged ({error}); fit again or restore a copy") from None
     if post.graph.fingerprint != post.provenance.get("graph_fingerprint"):
         raise InputError(
             f"{folder}: graph/ is not the network of this result; restore the folder from a copy"
         )
     return post
-
-
-def _check_shapes(post: Posterior) -> None:
-    """Check that the arrays fit together and the network; only their sizes and the offsets are read."""
-    nodes, communities, entries = post.graph.n_nodes, len(post.sizes), len(post.community)
-    expected = {
-        "offsets": (nodes + 1,),
-        "community": (entries,),
-        "mean": (entries,),
-        "sd": (entries,),
-        "sizes": (communities,),
-        "strength_mean": (communities,),
-        "strength_sd": (communities,),
-        "numbers": (len(post.draws), communities),
-    }
-    for name, shape in expected.items():
-        if getattr(post, name).shape != shape:
-            raise ValueError(f"{name} has the shape {getattr(post, name).shape}, not {shape}")
-    if post.offsets[0] != 0 or post.offsets[-1] != entries or (np.diff(post.offsets) < 0).any():
-        raise ValueError("offsets do not fit the memberships")
-    shape = (communities + 1,)
-    if post.blocks_mean is not None and post.blocks_sd is not None:
-        shape = post.blocks_mean.shape
-        if not post.blocks_sd.shape == shape == (communities, communities):
-            raise ValueError("the strengths between communities are not complete")
-    for sample in (sample for chain in post.draws for sample in chain):
-        if len(sample.counts) != nodes or sample.strengths.shape != shape:
-            raise ValueError("the posterior samples are not those of this network")
-        if len(sample.communities) != len(sample.weights):
-            raise ValueError("the posterior samples are not complete")
-    if post.held_out is not None and post.held_out.pairs.shape != (len(post.held_out.links), 2):
-        raise ValueError("the held-out pairs are not complete")
-    if not isinstance(post.provenance, dict):
-        raise ValueError("the provenance is missing")
 
 
 def result_manifest(folder: Path) -> dict[str, Any]:
@@ -141,34 +121,43 @@ def result_manifest(folder: Path) -> dict[str, Any]:
 
 def _assemble(folder: Path, manifest: dict[str, Any]) -> Posterior:
     def array(name: str) -> NDArray[Any]:
-        path = folder / "posterior" / f"{name}.npy"
-        loaded: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
-        return loaded
+        path = folder / "posterior" / f"{check_name(name)}.npy"
+        return read_array(path, _TYPES.get(_DRAWS.sub("draws_", name), NUMBERS), mmap=True)
 
     held_out = None
     if manifest["held_out"] is not None:
-        pairs, links, probability = (
-            np.asarray(array(f"held_out_{name}")) for name in ("pairs", "links", "probability")
-        )
+        pairs, links, probability = (array(f"held_out_{name}") for name in ("pairs", "links", "probability"))
         held_out = HeldOutPairs(pairs, links, probability, **manifest["held_out"])
+    table = {name: array(name) for name in _TABLE}
+    blocks = {name: array(name) for name in _BLOCKS} if manifest.get("blocks") else {}
+    if table["numbers"].ndim != 2 or len(table["numbers"]) != manifest["chains"]:
+        raise Damaged(f"numbers is not that of {manifest['chains']!r:.80} chains")
+    graph = Graph.load(folder / "graph")
+    k = len(table["sizes"])
     return Posterior(
-        graph=Graph.load(folder / "graph"),
-        **{name: array(name) for name in _TABLE},
+        graph=graph,
+        **table,
         background_mean=float(manifest["background_mean"]),
         background_sd=float(manifest["background_sd"]),
-        draws=tuple(_draws(folder, array, c) for c in range(manifest["chains"])),
-        trace={name: np.asarray(array(f"trace_{name}")) for name in manifest["trace"]},
+        draws=tuple(
+            _draws(array, c, graph.n_nodes, (k, k) if blocks else (k + 1,)) for c in range(manifest["chains"])
+        ),
+        trace={check_name(name): array(f"trace_{name}") for name in manifest["trace"]},
         held_out=held_out,
         provenance=manifest["provenance"],
-        **({name: array(name) for name in _BLOCKS} if manifest.get("blocks") else {}),
+        **blocks,
     )
 
 
-def _draws(folder: Path, array: Any, chain: int) -> tuple[PosteriorSample, ...]:
-    if not (folder / "posterior" / f"draws{chain}_sweep.npy").exists():
+def _draws(array: Any, chain: int, nodes: int, strengths: tuple[int, ...]) -> tuple[PosteriorSample, ...]:
+    try:
+        sweep = array(f"draws{chain}_sweep")
+    except FileNotFoundError:
         return ()
-    names = ("sweep", "lengths", "counts", "communities", "weights", "strengths")
-    return samples_from({name: array(f"draws{chain}_{name}") for name in names})
+    names = ("lengths", "counts", "communities", "weights", "strengths")
+    arrays = {"sweep": sweep} | {name: array(f"draws{chain}_{name}") for name in names}
+    check_samples(arrays, nodes, strengths)
+    return samples_from(arrays)
 
 
 def load(path: str | os.PathLike[str]) -> Posterior:

@@ -12,8 +12,9 @@ from typing import Any, Protocol, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from blockmix.errors import InputError
 from blockmix.samplers.contract import Approximation, Arrays, ChainKey, Info, Sampler, Startable
+from blockmix.stored import check_finite, check_layout
+from blockmix.tables.checks import check_summary
 from blockmix.tables.summary import ChainSummary
 
 
@@ -118,14 +119,14 @@ class HostChain:
 
     @classmethod
     def restore(cls, sampler: Sampler, key: ChainKey, pairs: NDArray[np.int64], arrays: Arrays) -> HostChain:
-        """Restore the chain that `arrays` was made from."""
-        kept = _below("summary_", arrays)
-        summary = ChainSummary.restore(kept) if kept else None
-        chain = cls(sampler, sampler.restore(_below("state_", arrays)), key, pairs, summary)
-        if len(arrays["forecast"]) != len(pairs):
-            raise InputError(
-                f"the checkpoint predicts {len(arrays['forecast'])} held-out pairs, and the run has {len(pairs)}"
-            )
+        """Restore the chain that `arrays` was made from; raises `Damaged` where no chain wrote them."""
+        check_layout(arrays, {"forecast": (np.float64, (len(pairs),))})
+        check_finite("forecast", arrays["forecast"])
+        chain = cls(sampler, sampler.restore(_below("state_", arrays)), key, pairs)
+        if kept := _below("summary_", arrays):
+            shape = sampler.strengths(chain.state).shape
+            check_summary(kept, sampler.nodes, sampler.communities, shape)
+            chain._summary = ChainSummary.restore(kept)
         chain._forecast = arrays["forecast"]
         return chain
 

@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockmix.errors import InputError
+from blockmix.files import Damaged
+from blockmix.stored import check_finite, check_layout, check_range
 from blockmix.tables.layout import Rows
 from blockmix.tables.packed import Packed, count_used, pack
 
@@ -129,6 +131,40 @@ def sample_arrays(samples: Sequence[PosteriorSample]) -> dict[str, NDArray[Any]]
         "weights": np.concatenate([sample.weights for sample in samples]),
         "strengths": np.stack([sample.strengths for sample in samples]),
     }
+
+
+def check_samples(arrays: Mapping[str, NDArray[Any]], nodes: int, strengths: tuple[int, ...]) -> None:
+    """Refuse arrays that are not the posterior samples of a chain with so many nodes and strengths of this shape.
+
+    `strengths` is (K + 1,), or (K, K) in the general model. Kernels then read inside their arrays.
+    """
+    if "sweep" not in arrays:
+        return
+    for name in ("counts", "communities"):
+        if name not in arrays or arrays[name].dtype.kind != "u":
+            raise Damaged(f"{name} of the posterior samples is missing or not of its type")
+    samples, entries = arrays["sweep"].size, arrays["communities"].size
+    general = len(strengths) == 2
+    layout: dict[str, Any] = {
+        "sweep": (np.int64, (samples,)),
+        "lengths": (np.int64, (samples,)),
+        "counts": (arrays["counts"].dtype, (samples, nodes)),
+        "communities": (arrays["communities"].dtype, (entries,)),
+        "weights": (np.uint16, (entries,)),
+        "strengths": (np.float32, (samples, *strengths)),
+    }
+    check_layout(arrays, layout)
+    check_range("sweep of the posterior samples", arrays["sweep"], 2**62)
+    check_range("lengths of the posterior samples", arrays["lengths"], entries + 1)
+    # Each at most the number of entries: a sum in 64 bits is exact.
+    summed = arrays["counts"].sum(axis=1, dtype=np.int64)
+    if arrays["lengths"].sum() != entries or (summed != arrays["lengths"]).any():
+        raise Damaged(
+            "the rows of the posterior samples do not add up: counts, lengths and communities differ"
+        )
+    communities = strengths[0] if general else strengths[0] - 1
+    check_range("communities of the posterior samples", arrays["communities"], communities)
+    check_finite("strengths of the posterior samples", arrays["strengths"], 0.0, 1.0)
 
 
 def samples_from(arrays: Mapping[str, NDArray[Any]]) -> tuple[PosteriorSample, ...]:

@@ -124,7 +124,7 @@ def test_a_pickle_is_not_opened_even_with_the_right_checksum(tmp_path, monkeypat
         lambda file, array, allow_pickle: np.lib.format.write_array(file, np.array([{}], dtype=object)),
     )
     write_snapshot(target, "mine", ARRAYS, {})
-    with pytest.raises(Damaged, match="Object arrays cannot be loaded"):
+    with pytest.raises(Damaged, match=r"words\.npy holds the type \|O, not numbers"):
         read_snapshot(target)
 
 
@@ -155,8 +155,9 @@ def test_an_unknown_version_of_the_format_is_refused(kept, tmp_path):
 
 
 def test_what_a_killed_process_left_half_written_is_removed(kept, tmp_path):
-    (tmp_path / ".partial-abc").mkdir()
-    (tmp_path / ".partial-abc" / "words.npy").write_bytes(b"half")
+    left = tmp_path / f".partial-{'ab' * 16}"
+    left.mkdir()
+    (left / "words.npy").write_bytes(b"half")
     assert kept.newest().facts == {"sweep": 2}
     kept.write(ARRAYS, {"sweep": 3})
     assert sorted(path.name for path in tmp_path.iterdir()) == ["000002", "000003"]

@@ -47,9 +47,13 @@ def report(
       blockmix report run
       blockmix report run -o communities.html --title "Who works with whom"
     """
+    from blockmix.files import check_own
     from blockmix.posterior.storage import load
     from blockmix.report import write_report
 
+    if output is None:
+        # The folder may come from somebody else; a file that a person names is theirs to choose.
+        check_own(result / _NAME)
     post = load(result)
     path = write_report(
         post,

@@ -59,7 +59,9 @@ def resume(
       blockmix resume run                  to the end that fit was given
       blockmix resume run --sweeps 2000    2,000 sweeps in all
 
-    A checkpoint that is damaged is named, and the one before it is used.
+    A checkpoint that is damaged is named, and the one before it is used. A run
+    without a checkpoint begins again with its settings, network and held-out
+    pairs; results that are missing are written.
     """
     from blockmix.inference.resume import resume as library_resume
     from blockmix.inference.run_folder.folder import RunFolder, check_run
@@ -73,7 +75,7 @@ def resume(
                 progress=not quiet,
             )  # fmt: skip
         chosen = place.notes.get("threshold", 0.1) if threshold is None else threshold
-        if place.ended and threshold is None and holds_result_of(folder, post.provenance["run"]):
+        if place.ended and threshold is None and holds_result_of(folder, post):
             _warn_ended(place, post, as_json)
         else:
             deliver(post, place, chosen, as_json, quiet)

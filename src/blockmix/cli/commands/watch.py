@@ -135,14 +135,16 @@ def _progress(record: dict[str, Any]) -> list[str]:
     if scores is not None:
         found.append(
             "held out: "
-            + ", ".join(f"{name} {_digits(scores[name])}" for name in ("perplexity", "auc", "log_loss"))
+            + ", ".join(f"{name} {_digits(scores.get(name))}" for name in ("perplexity", "auc", "log_loss"))
         )
     return found
 
 
 def _state(folder: Path, record: dict[str, Any]) -> list[str]:
+    from blockmix.inference.run_folder.folder import has_run
+
     who = f"process {record['pid']} on {record['host']}"
-    resumable = record.get("checkpoint_sweep") is not None
+    resumable = record.get("checkpoint_sweep") is not None or has_run(folder)
     resume = (
         f"go on with: blockmix resume {quote(str(folder))}"
         if resumable

@@ -80,6 +80,9 @@ def load_networks(folder: Path, start: Snapshot) -> tuple[Graph, HeldOut]:
     training = graph
     if prints["training"] is not None:
         training = _load_network(folder / "training", prints["training"])
+    missing = [name for name in _HELD_OUT if name not in start.arrays]
+    if missing:
+        raise InputError(f"{start.path}: the array {missing[0]} is missing; restore the folder from a copy")
     held_out: dict[str, Any] = {name: start.arrays[name] for name in _HELD_OUT} | start.facts["held_out"]
     return graph, HeldOut(training=training, **held_out)
 

@@ -9,7 +9,6 @@ run/
 from __future__ import annotations
 
 import os
-import shutil
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,7 +17,7 @@ from typing import Any
 
 from blockmix._version import __version__
 from blockmix.errors import InputError
-from blockmix.files import PARTIAL_FILE, Damaged, reason, sync_folder
+from blockmix.files import Damaged, check_own, reason, remove_arrays, remove_temporary, sync_folder
 from blockmix.graph.graph import Graph
 from blockmix.graph.split import HeldOut
 from blockmix.inference.plan import Plan
@@ -30,13 +29,16 @@ from blockmix.inference.run_folder.checkpoint import (
     save_networks,
 )
 from blockmix.inference.run_folder.checkpointer import Checkpointer
+from blockmix.inference.run_folder.checks import check_split, check_start
 from blockmix.inference.run_folder.lock import LOCK, FolderLock
 from blockmix.inference.run_folder.snapshots import Snapshot, Snapshots, read_snapshot, write_snapshot
 from blockmix.inference.run_folder.status import STATUS, StatusFile
+from blockmix.posterior.export.files import TEXT_FILES
+from blockmix.posterior.storage import MANIFEST as RESULT
 
 CHECKPOINTS, START = "checkpoint", "start"
 # What a run that has no result yet may have left in its folder.
-OWN_FILES = {LOCK, STATUS, STATUS + PARTIAL_FILE, CHECKPOINTS}
+OWN_FILES = {LOCK, STATUS, CHECKPOINTS}
 
 
 class RunFolder:
@@ -55,9 +57,11 @@ class RunFolder:
             self._made = not self.path.exists()
             self.path.mkdir(parents=True, exist_ok=True)
             self._lock = FolderLock(self.path)
+            check_places(self.path)
             self._lock.acquire()
         except OSError as error:
             raise InputError(f"{self.path}: cannot be written to ({reason(error)})") from error
+        remove_temporary(self.path)
 
     @property
     def checkpoints(self) -> Path:
@@ -66,7 +70,7 @@ class RunFolder:
 
     def clear(self) -> None:
         """Remove the checkpoints and the status of an earlier run."""
-        shutil.rmtree(self.checkpoints, ignore_errors=True)
+        remove_arrays(self.checkpoints)
         (self.path / STATUS).unlink(missing_ok=True)
 
     def begin(self, graph: Graph, data: HeldOut, request: FitRequest, plan: Plan) -> Checkpointer:
@@ -92,31 +96,46 @@ class RunFolder:
         facts = {
             "blockmix": __version__, "task": request.manifest(), "plan": plan.limits(),
             "held_out": held_out_facts(data), "networks": save_networks(self.checkpoints, graph, data),
-            "notes": self.notes,
+            "notes": self.notes, "init": request.init is not None,
         }  # fmt: skip
         sync_folder(self.checkpoints)
         write_snapshot(self.checkpoints / START, run, held_out_arrays(data), facts)
 
-    def earlier_run(self) -> tuple[Snapshot, Snapshot]:
-        """Return what an earlier run here began with, and its last whole checkpoint."""
+    def earlier_run(self) -> tuple[Snapshot, Snapshot | None]:
+        """Return what an earlier run here began with, and its last whole checkpoint; None before its first."""
         check_run(self.path)
         try:
             start = read_snapshot(self.checkpoints / START)
+            check_start(start)
         except Damaged as damage:
             raise InputError(f"{damage}; restore the folder from a copy, or fit again") from None
         newest = Snapshots(self.checkpoints, start.run).newest()
-        if newest is None:
-            raise InputError(f"{self.path}: the run ended before its first checkpoint; fit again")
+        if newest is None and start.facts.get("init"):
+            raise InputError(
+                f"{self.path}: the run ended before its first checkpoint, and it began at communities that were given "
+                "(init), which are not kept; fit again"
+            )
         self.notes = start.facts["notes"] | self.notes
         return start, newest
 
     def networks(self, start: Snapshot) -> tuple[Graph, HeldOut]:
         """Return the network and the split that a run began with."""
-        return load_networks(self.checkpoints, start)
+        graph, data = load_networks(self.checkpoints, start)
+        try:
+            check_split(graph, data)
+        except Damaged as damage:
+            raise InputError(
+                f"{start.path}: {damage}; restore the folder from a copy, or fit again"
+            ) from None
+        return graph, data
 
-    def continue_run(self, graph: Graph, request: FitRequest, plan: Plan, newest: Snapshot) -> Checkpointer:
-        """Return what writes the checkpoints of the rest of an earlier run, from its last checkpoint on."""
-        checkpointer = self._checkpointer(newest.run, graph, request, plan, newest)
+    def continue_run(
+        self, graph: Graph, request: FitRequest, plan: Plan, start: Snapshot, newest: Snapshot | None
+    ) -> Checkpointer:
+        """Return what writes the checkpoints of the rest of an earlier run, from its last checkpoint or its start."""
+        checkpointer = self._checkpointer(start.run, graph, request, plan, newest)
+        if newest is None:
+            return checkpointer
         size = sum(array.nbytes for array in newest.arrays.values())
         checkpointer.status.checkpoint(newest.facts["sweep"], None, size)
         return checkpointer
@@ -147,6 +166,16 @@ class RunFolder:
         self.close(error)
 
 
+def check_places(path: Path) -> None:
+    """Refuse links, pipes and devices under the names that a run writes to, before anything is written."""
+    for name in (LOCK, STATUS, RESULT, *TEXT_FILES):
+        check_own(path / name)
+    for name in ("graph", "posterior", CHECKPOINTS):
+        check_own(path / name, folder=True)
+    for name in (START, "graph", "training"):
+        check_own(path / CHECKPOINTS / name, folder=True)
+
+
 def has_run(path: Path) -> bool:
     """Return whether a run was begun in this folder that can be resumed."""
     return (path / CHECKPOINTS / START).exists()
@@ -154,6 +183,7 @@ def has_run(path: Path) -> bool:
 
 def check_run(path: Path) -> None:
     """Refuse a folder without a run to resume."""
+    check_own(path / CHECKPOINTS, folder=True)
     if not has_run(path):
         what = (
             "there is no run to resume: it holds no checkpoint"

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from blockmix.errors import InputError
+from blockmix.files import Damaged, open_own, open_plain
 
 LOCK = ".lock"
 # `is_locked` holds the lock for microseconds: it is worth a second try.
@@ -25,6 +26,8 @@ _TRIES, _BETWEEN_TRIES = 5, 0.05
 _TAKEN = {errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES, errno.EDEADLK}
 # Windows locks bytes against reading, too: one far behind the text.
 _FAR_AWAY = 1 << 30
+# The holder's note is one short line.
+_LONGEST_TEXT = 1 << 12
 
 
 def _take(descriptor: int) -> None:
@@ -54,7 +57,7 @@ class FolderLock:
         Raises OSError where the file system has no locks.
         """
         for _ in range(_TRIES):
-            descriptor = os.open(self.folder / LOCK, os.O_RDWR | os.O_CREAT, 0o666)
+            descriptor = open_own(self.folder / LOCK, create=True)
             try:
                 _take(descriptor)
             except OSError as error:
@@ -74,7 +77,7 @@ class FolderLock:
     def _is_current(self, descriptor: int) -> bool:
         """Return whether the locked file is still the one in the folder: its last holder may have removed it."""
         try:
-            return os.path.samestat(os.fstat(descriptor), os.stat(self.folder / LOCK))
+            return os.path.samestat(os.fstat(descriptor), os.lstat(self.folder / LOCK))
         except FileNotFoundError:
             return False
 
@@ -101,8 +104,8 @@ class FolderLock:
 def is_locked(folder: Path) -> bool:
     """Return whether a living process holds the lock of this folder."""
     try:
-        descriptor = os.open(folder / LOCK, os.O_RDWR)
-    except OSError:
+        descriptor = open_own(folder / LOCK, create=False)
+    except (OSError, InputError):
         return False
     try:
         _take(descriptor)
@@ -116,8 +119,9 @@ def is_locked(folder: Path) -> bool:
 def holder(folder: Path) -> dict[str, Any]:
     """Return what the holder of the lock wrote: pid, host, since; empty where that cannot be read."""
     try:
-        found = json.loads((folder / LOCK).read_text("utf-8"))
-    except (OSError, ValueError):
+        with open_plain(folder / LOCK) as file:
+            found = json.loads(file.read(_LONGEST_TEXT).decode("utf-8"))
+    except (OSError, ValueError, RecursionError, Damaged):
         return {}
     return found if isinstance(found, dict) else {}
 

@@ -10,13 +10,13 @@ from shlex import quote
 from typing import Any
 
 from blockmix.errors import InputError
-from blockmix.files import reason
+from blockmix.files import is_temporary, reason
 from blockmix.inference.interrupt import Interruption
 from blockmix.inference.run_folder.folder import OWN_FILES, RunFolder, has_run
 from blockmix.inference.run_folder.lock import is_locked
-from blockmix.posterior.export.files import write_text_files
+from blockmix.posterior.export.files import TEXT_FILES, write_text_files
 from blockmix.posterior.posterior import Posterior
-from blockmix.posterior.storage import result_manifest
+from blockmix.posterior.storage import load_posterior, result_manifest
 
 
 @contextmanager
@@ -59,7 +59,7 @@ def _refuse_taken(output: Path, overwrite: bool) -> None:
         # `RunFolder` raises the error that names the other process.
         return
     unfinished = has_run(output)
-    if not unfinished and all(path.name in OWN_FILES for path in output.iterdir()):
+    if not unfinished and all(_is_own(path.name) for path in output.iterdir()):
         return
     try:
         result_manifest(output)
@@ -75,21 +75,34 @@ def _refuse_taken(output: Path, overwrite: bool) -> None:
         raise InputError(f"{output}: holds {holds}, or add --overwrite to replace it")
 
 
+def _is_own(name: str) -> bool:
+    """Return whether a run that has no result yet may have left this in its folder."""
+    return name in OWN_FILES or is_temporary(name)
+
+
 def write_results(post: Posterior, folder: Path, threshold: float) -> list[str]:
     """Write the posterior and the text files; return what could not be written. The first signal waits."""
-    failures = []
+    failures: list[str] = []
     with Interruption(terminate=True):
+        # The manifest of the posterior comes last: where it names this run and these sweeps, the text files do too.
+        failures += [str(error) for error in write_text_files(post, folder, threshold=threshold)]
         try:
             post.save(folder)
         except InputError as error:
             failures.append(str(error))
-        failures += [str(error) for error in write_text_files(post, folder, threshold=threshold)]
     return failures
 
 
-def holds_result_of(folder: Path, run: str) -> bool:
-    """Return whether the result of this very run is in the folder already."""
+def holds_result_of(folder: Path, post: Posterior) -> bool:
+    """Return whether all files of this very result are in the folder: of this run, after as many sweeps, and whole."""
     try:
-        return bool(result_manifest(folder)["provenance"].get("run") == run)
+        facts = result_manifest(folder)["provenance"]
+        same = all(
+            facts.get(name) == post.provenance[name] for name in ("run", "sweeps", "samples", "interrupted")
+        )
+        if not same or not all((folder / name).is_file() for name in TEXT_FILES):
+            return False
+        load_posterior(folder)
     except (InputError, KeyError, AttributeError):
         return False
+    return True

@@ -12,7 +12,7 @@ Nothing is ever unpickled.
 from __future__ import annotations
 
 import hashlib
-import shutil
+import re
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
@@ -24,17 +24,22 @@ from numpy.typing import NDArray
 from blockmix.errors import InputError
 from blockmix.files import (
     Damaged,
+    check_own,
     checksum,
     manifest_head,
     manifest_text,
+    open_plain,
     read_manifest,
-    remove_partial_folders,
+    remove_arrays,
+    remove_temporary,
     whole_folder,
 )
+from blockmix.stored import check_name, read_array
 
 FORMAT, VERSION = "blockmix checkpoint", 1
 MANIFEST = "manifest.json"
 KEPT = 2
+_NUMBER = re.compile("[0-9]{6,9}")
 _READ_AT_ONCE = 1 << 20
 
 
@@ -59,7 +64,8 @@ class Snapshots:
 
         Raises OSError where it cannot be written; the earlier ones are then as they were.
         """
-        remove_partial_folders(self.folder)
+        check_own(self.folder, folder=True)
+        remove_temporary(self.folder)
         numbers = [number for number, _ in self._numbered()]
         target = self.folder / f"{max(numbers, default=0) + 1:06d}"
         size = write_snapshot(target, self.run, arrays, facts)
@@ -88,14 +94,16 @@ class Snapshots:
         return None
 
     def _numbered(self) -> list[tuple[int, Path]]:
-        return sorted((int(path.name), path) for path in self.folder.iterdir() if path.name.isdigit())
+        return sorted(
+            (int(path.name), path) for path in self.folder.iterdir() if _NUMBER.fullmatch(path.name)
+        )
 
     def _prune(self) -> None:
         """Remove what is not among the last good ones, once there are two of these."""
         if len(self._good) == KEPT:
             for _, path in self._numbered():
                 if path not in self._good:
-                    shutil.rmtree(path, ignore_errors=True)
+                    remove_arrays(path)
 
 
 def write_snapshot(
@@ -114,7 +122,12 @@ def read_snapshot(path: Path, run: str | None = None) -> Snapshot:
     body = _manifest(path / MANIFEST)
     if run is not None and body["run"] != run:
         raise Damaged(f"{path}: it belongs to another run")
-    arrays = {name: _load(path / f"{name}.npy", entry) for name, entry in body["files"].items()}
+    try:
+        arrays = {
+            name: _load(path / f"{check_name(name)}.npy", body["files"][name]) for name in body["files"]
+        }
+    except Damaged as damage:
+        raise Damaged(str(damage) if str(damage).startswith(str(path)) else f"{path}: {damage}") from None
     return Snapshot(path, body["run"], arrays, body["facts"])
 
 
@@ -125,7 +138,17 @@ def _manifest(file: Path) -> dict[str, Any]:
         raise Damaged(f"{file}: cannot be read ({error})") from None
     if body.pop("checksum", None) != checksum(body):
         raise Damaged(f"{file}: it does not match its checksum")
+    files = body.get("files")
+    if not isinstance(body.get("run"), str) or not isinstance(body.get("facts"), dict) or not _listed(files):
+        raise Damaged(f"{file}: it is not the manifest of a checkpoint")
     return body
+
+
+def _listed(files: object) -> bool:
+    return isinstance(files, dict) and all(
+        isinstance(entry, dict) and entry.keys() == {"sha256", "bytes"} and isinstance(entry["bytes"], int)
+        for entry in files.values()
+    )
 
 
 class _Hashed:
@@ -150,14 +173,13 @@ def _save(path: Path, array: NDArray[Any]) -> dict[str, Any]:
 def _load(path: Path, entry: Mapping[str, Any]) -> NDArray[Any]:
     digest = hashlib.sha256()
     try:
-        with open(path, "rb") as file:
+        with open_plain(path) as file:
             while block := file.read(_READ_AT_ONCE):
                 digest.update(block)
         if digest.hexdigest() != entry["sha256"]:
             size = path.stat().st_size
             cut = f": {size:,} bytes of {entry['bytes']:,}" if size != entry["bytes"] else ""
             raise Damaged(f"{path}: it does not match its checksum{cut}")
-        array: NDArray[Any] = np.load(path, allow_pickle=False)
-    except (OSError, ValueError, EOFError) as error:
+        return read_array(path)
+    except OSError as error:
         raise Damaged(f"{path}: cannot be read ({error})") from None
-    return array

@@ -35,6 +35,14 @@ _LATER = (
 )  # fmt: skip
 
 
+# Numbers in the file, or null; these must not be null.
+_NEEDED = ("nodes", "links", "communities", "pid")
+_NUMBERS = (
+    *_NEEDED, "chains", "seed", "sweep", "seconds", "updates_per_second", "share", "seconds_left", "checkpoint_sweep",
+    "checkpoint_seconds", "checkpoint_bytes", "sweeps",
+)  # fmt: skip
+
+
 class StatusFile:
     """Writes status.json of a run: `facts` stay the same, the rest follows the run."""
 
@@ -84,12 +92,14 @@ class StatusFile:
         """Replace the file; a run does not fail because its status cannot be written."""
         self._written = time.monotonic()
         try:
-            replace_text(self._path, [manifest_text(finite(self._record | {"updated": time.time()}))])
-        except OSError as error:
+            text = manifest_text(finite(self._record | {"updated": time.time()}))
+            replace_text(self._path, [text], follow=False)
+        except (OSError, InputError) as error:
             if not self._warned:
                 self._warned = True
+                why = reason(error) if isinstance(error, OSError) else error
                 warnings.warn(
-                    f"{self._path}: cannot be written ({reason(error)}); the run goes on",
+                    f"{self._path}: cannot be written ({why}); the run goes on",
                     RuntimeWarning,
                     stacklevel=2,
                 )
@@ -102,6 +112,35 @@ def finite(value: Any) -> Any:
     if hasattr(value, "item"):
         value = value.item()
     return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _wrong_field(record: dict[str, Any]) -> str | None:
+    """Return what of a record is missing or not of its kind, in words; None where all is well."""
+    for name in _NUMBERS:
+        if name not in record or not (record[name] is None or _is_number(record[name])):
+            return f"{name} is {record.get(name)!r:.80}"
+    for name in _NEEDED:
+        if record[name] is None:
+            return f"{name} is missing"
+    for name in ("state", "phase", "sampler", "host"):
+        if not isinstance(record.get(name), str):
+            return f"{name} is {record.get(name)!r:.80}"
+    scores: Any = record.get("scores")
+    if "scores" not in record or not (scores is None or isinstance(scores, dict)):
+        return f"scores is {scores!r:.80}"
+    named: dict[str, Any] = scores or {}
+    for name in ("perplexity", "auc", "log_loss"):
+        if not (named.get(name) is None or _is_number(named[name])):
+            return f"{name} is {named[name]!r:.80}"
+    if record["sweep"] is not None and (record["seconds"] is None or record["updates_per_second"] is None):
+        return "seconds or updates_per_second is missing"
+    if record["checkpoint_sweep"] is not None and record["checkpoint_bytes"] is None:
+        return "checkpoint_bytes is missing"
+    return None
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, float | int) and not isinstance(value, bool) and abs(value) < 1e300
 
 
 def read_status(folder: Path) -> dict[str, Any]:
@@ -120,6 +159,9 @@ def read_status(folder: Path) -> dict[str, Any]:
         raise InputError(f"{path}: this is not the status of a blockmix run") from None
     except Damaged as damage:
         raise InputError(str(damage)) from None
+    wrong = _wrong_field(record)
+    if wrong is not None:
+        raise InputError(f"{path}: this is not the status of a blockmix run: {wrong}")
     if record.get("state") == RUNNING and not is_locked(folder):
         record["state"] = DEAD
     updated = record.get("updated")

@@ -18,7 +18,7 @@ from blockmix.files import write_pieces
 from blockmix.graph.labels import Labels
 from blockmix.posterior.posterior import Posterior
 
-MEMBERSHIPS, COMMUNITIES, HELD_OUT = "memberships.tsv", "communities.txt", "held_out.tsv"
+MEMBERSHIPS, COMMUNITIES, HELD_OUT = TEXT_FILES = ("memberships.tsv", "communities.txt", "held_out.tsv")
 # Rows formatted in one call: so many that the cost of a call does not matter, few enough to stay in cache.
 _ROWS_AT_ONCE = 1 << 14
 # A label with one of these would break a table; with a quote in front it would be taken for a quoted one.
@@ -36,7 +36,7 @@ def write_memberships(post: Posterior, path: Path, *, threshold: float = 0.0) ->
         post.mean[keep],
         post.sd[keep],
     ]
-    write_pieces(path, _table("node\tcommunity\tmean\tsd", "%s\t%d\t%.6f\t%.6f\n", columns))
+    write_pieces(path, _table("node\tcommunity\tmean\tsd", "%s\t%d\t%.6f\t%.6f\n", columns), follow=False)
 
 
 def write_communities(post: Posterior, path: Path, *, threshold: float = 0.1) -> None:
@@ -47,7 +47,7 @@ def write_communities(post: Posterior, path: Path, *, threshold: float = 0.1) ->
     """
     names = label_texts(post.graph.labels, _BREAKS_COVER)
     covers = post.covers(threshold, complete=True)
-    write_pieces(path, (_cover_line(names[nodes].tolist()) for nodes in covers.values()))
+    write_pieces(path, (_cover_line(names[nodes].tolist()) for nodes in covers.values()), follow=False)
 
 
 def write_held_out(post: Posterior, path: Path) -> None:
@@ -57,7 +57,9 @@ def write_held_out(post: Posterior, path: Path) -> None:
         names, held_out = label_texts(post.graph.labels), post.held_out
         a, b = held_out.pairs[:, 0], held_out.pairs[:, 1]
         columns = [names[a], names[b], held_out.links.astype(np.int64), held_out.probability]
-    write_pieces(path, _table("node_a\tnode_b\tlink\tprobability", "%s\t%s\t%d\t%.6g\n", columns))
+    write_pieces(
+        path, _table("node_a\tnode_b\tlink\tprobability", "%s\t%s\t%d\t%.6g\n", columns), follow=False
+    )
 
 
 def prediction_table(

@@ -46,8 +46,8 @@ def to_cdlib(post: Posterior, *, threshold: float = 0.1) -> Any:
     cdlib = optional("cdlib", "to_cdlib", "pip install cdlib")
     settings = {
         "threshold": threshold,
-        "sampler": post.provenance["sampler"],
-        "seed": post.provenance["seed"],
+        "sampler": post.provenance.get("sampler"),
+        "seed": post.provenance.get("seed"),
     }
     return cdlib.NodeClustering(
         list(post.communities(threshold, complete=True).values()), graph=to_networkx(post), method_name="blockmix",

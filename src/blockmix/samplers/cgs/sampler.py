@@ -36,6 +36,8 @@ from blockmix.samplers.exact import (
     prior_of,
     start_memberships,
 )
+from blockmix.stored import check_finite, check_layout, check_range
+from blockmix.tables.checks import MOST_SWEEPS, check_words
 from blockmix.tables.layout import Key, Rows, empty_rows
 from blockmix.tables.predictor import Predictor
 
@@ -165,7 +167,17 @@ class Cgs:
         }
 
     def restore(self, arrays: Arrays) -> CgsState:
-        """Return the state that `arrays` was made from."""
+        """Return the state that `arrays` was made from, or raise an error where they cannot be one."""
+        n, k = self.nodes, self.communities
+        layout: dict[str, Any] = {
+            "indicators": (self.indicator_type, (self.pairs, 2)), "words": (np.int32, (n, 2 * k)),
+            "strengths": (np.float64, (k + 1,)), "sweep": (np.int64, (1,)),
+        }  # fmt: skip
+        check_layout(arrays, layout)
+        check_range("indicators", arrays["indicators"], k)
+        check_words(arrays["words"], k)
+        check_finite("strengths", arrays["strengths"], 0.0, 1.0)
+        check_range("sweep", arrays["sweep"], MOST_SWEEPS)
         words = np.array(arrays["words"])
         rows = Rows(words, words.view(np.float32), np.zeros(self.nodes, dtype=np.float32))
         state = self._with_counts(np.array(arrays["indicators"]), rows, np.array(arrays["strengths"]))

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from blockmix.model import Model
 from blockmix.samplers.langevin.dynamics import Schedule, StrengthState
 from blockmix.samplers.langevin.options import LangevinOptions
+from blockmix.stored import check_finite, check_layout
 
 NO_BLOCKS = (0, 0)
 
@@ -27,6 +31,24 @@ def strengths_at(model: Model, value: NDArray[np.float64], expansion: NDArray[np
     prior = np.ones((len(value), 2))
     prior[:-1] = model.eta[::-1]
     return theta_at(value, expansion, prior, value.copy(), np.zeros(NO_BLOCKS))
+
+
+def check_strengths(arrays: Mapping[str, NDArray[Any]], communities: int, general: bool = False) -> None:
+    """Refuse arrays of a checkpoint that are not a `StrengthState` of so many communities."""
+    k = communities
+    count = k * k if general else k + 1
+    layout: dict[str, Any] = {
+        "theta": (np.float64, (count, 2)),
+        "expansion": (np.float64, (count,)),
+        "prior": (np.float64, (count, 2)),
+        "value": (np.float64, (1 if general else count,)),
+        "blocks": (np.float64, (k, k) if general else NO_BLOCKS),
+    }
+    check_layout(arrays, layout)
+    for name in ("theta", "expansion", "prior"):
+        check_finite(name, arrays[name], 0.0)
+    for name in ("value", "blocks"):
+        check_finite(name, arrays[name], 0.0, 1.0)
 
 
 def schedule_of(options: LangevinOptions, communities: int, iterations: int, warm_up: bool) -> Schedule:

@@ -23,6 +23,8 @@ from blockmix.samplers.exact import check_pairs, pairs_within_limits, prior_of, 
 from blockmix.samplers.lmc.options import SECONDS_A_COMMUNITY, SECONDS_A_PAIR, SPREAD, LmcOptions
 from blockmix.samplers.lmc.rows import Frame, Tuning, new_row_scratch, update_rows
 from blockmix.samplers.lmc.strengths import PairSums, update_all_strengths
+from blockmix.stored import check_finite, check_layout, check_range
+from blockmix.tables.checks import MOST_SWEEPS
 from blockmix.tables.layout import Key, Rows, Strengths, empty_rows
 from blockmix.tables.predictor import Predictor
 
@@ -150,7 +152,19 @@ class Lmc:
         }
 
     def restore(self, arrays: Arrays) -> LmcState:
-        """Return the state that `arrays` was made from."""
+        """Return the state that `arrays` was made from, or raise an error where they cannot be one."""
+        n, k = self.nodes, self.communities
+        layout: dict[str, Any] = {
+            "phi": (np.float64, (n, k)), "strengths": (np.float64, (3, k + 1)), "row_steps": (np.float64, (n,)),
+            "strength_steps": (np.float64, (k + 1,)), "sweep": (np.int64, (1,)),
+        }  # fmt: skip
+        check_layout(arrays, layout)
+        check_finite("phi", arrays["phi"], 0.0)
+        check_finite("strengths", arrays["strengths"], 0.0)
+        check_finite("strengths", arrays["strengths"][0], 0.0, 1.0)
+        for name in ("row_steps", "strength_steps"):
+            check_finite(name, arrays[name], -700.0, 700.0)
+        check_range("sweep", arrays["sweep"], MOST_SWEEPS)
         state = self._with_shares(np.array(arrays["phi"]), Strengths(*np.array(arrays["strengths"])))
         state.row_steps, state.strength_steps = (
             np.array(arrays["row_steps"]),

@@ -26,6 +26,8 @@ from blockmix.samplers.scir.problem import Problem, ScirState
 from blockmix.samplers.starts.given import given_rows, given_strengths
 from blockmix.samplers.starts.memberships import dense_rows, random_parts, start_rows, start_strengths
 from blockmix.samplers.starts.partition import find_parts
+from blockmix.stored import check_finite, check_layout, check_range
+from blockmix.tables.checks import MOST_SWEEPS, check_words
 from blockmix.tables.layout import FIXED_POINT, Rows, Strengths
 
 
@@ -146,6 +148,18 @@ class Scir:
 
     def restore(self, arrays: Arrays) -> ScirState:
         """Restore the state that `arrays` was made from."""
+        n, k, slots = self.nodes, self.communities, self.slots
+        layout: dict[str, Any] = {
+            "words": (np.int32, (n, 2 * slots)), "total": (np.float32, (n,)), "strengths": (np.float64, (3, k + 1)),
+            "sums": (np.int64, (k, 2)), "sweep": (np.int64, (1,)),
+        }  # fmt: skip
+        check_layout(arrays, layout)
+        check_words(arrays["words"], k)
+        check_finite("total", arrays["total"], 0.0)
+        check_finite("strengths", arrays["strengths"], 0.0)
+        check_finite("strengths", arrays["strengths"][0], 0.0, 1.0)
+        check_range("sums", arrays["sums"], 2**62)
+        check_range("sweep", arrays["sweep"], MOST_SWEEPS)
         words = np.array(arrays["words"])
         rows = Rows(words, words.view(np.float32), np.array(arrays["total"]))
         strengths = Strengths(*np.array(arrays["strengths"]))

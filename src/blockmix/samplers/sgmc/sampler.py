@@ -21,7 +21,7 @@ from blockmix.samplers.contract import Arrays, ChainKey, Info
 from blockmix.samplers.data import node_concentrations, small_network
 from blockmix.samplers.langevin.dynamics import LEAST_STRENGTH, Dynamics, Schedule, StrengthState, step_size
 from blockmix.samplers.langevin.options import BACKGROUND_SHARE, BACKGROUND_SWEEPS
-from blockmix.samplers.langevin.strengths import limit_background, schedule_of, strengths_at
+from blockmix.samplers.langevin.strengths import check_strengths, limit_background, schedule_of, strengths_at
 from blockmix.samplers.minibatch import MiniBatches, PairBatch, iteration_key
 from blockmix.samplers.sgmc.iterations import (
     PIECE,
@@ -34,6 +34,8 @@ from blockmix.samplers.sgmc.nodes import Dense, Frame, new_work
 from blockmix.samplers.sgmc.options import SgmcOptions
 from blockmix.samplers.starts.memberships import HOME_SHARE, random_parts, start_strengths
 from blockmix.samplers.starts.partition import find_parts
+from blockmix.stored import check_finite, check_layout, check_range
+from blockmix.tables.checks import MOST_SWEEPS
 from blockmix.tables.layout import Rows, empty_rows
 from blockmix.tables.minibatch import draw_pairs
 from blockmix.tables.predictor import Predictor
@@ -212,7 +214,15 @@ class Sgmc:
         return {**state.dense._asdict(), **state.strengths._asdict(), "counts": counts}
 
     def restore(self, arrays: Arrays) -> SgmcState:
-        """Return the state that `arrays` was made from."""
+        """Return the state that `arrays` was made from, or raise an error where they cannot be one."""
+        n, k = self.nodes, self.communities
+        check_layout(
+            arrays, {"phi": (np.float32, (n, k)), "total": (np.float64, (n,)), "counts": (np.int64, (2,))}
+        )
+        for name in ("phi", "total"):
+            check_finite(name, arrays[name], 0.0)
+        check_strengths(arrays, k, self.model.kind == "mmsb")
+        check_range("counts", arrays["counts"], MOST_SWEEPS)
         dense = Dense(*(np.array(arrays[name]) for name in Dense._fields))
         strengths = StrengthState(*(np.array(arrays[name]) for name in StrengthState._fields))
         return SgmcState(dense, strengths, int(arrays["counts"][0]), int(arrays["counts"][1]))

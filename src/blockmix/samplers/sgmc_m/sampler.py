@@ -21,7 +21,7 @@ from blockmix.samplers.contract import Arrays, ChainKey, Info
 from blockmix.samplers.data import node_concentrations, small_network
 from blockmix.samplers.langevin.dynamics import LEAST_STRENGTH, Dynamics, Schedule, StrengthState, step_size
 from blockmix.samplers.langevin.options import BACKGROUND_SHARE, BACKGROUND_SWEEPS
-from blockmix.samplers.langevin.strengths import limit_background, schedule_of, strengths_at
+from blockmix.samplers.langevin.strengths import check_strengths, limit_background, schedule_of, strengths_at
 from blockmix.samplers.minibatch import MiniBatches, iteration_key
 from blockmix.samplers.sgmc_m.frame import (
     Frame,
@@ -38,6 +38,7 @@ from blockmix.samplers.sgmc_m.pairs import add_split_probabilities, update_stren
 from blockmix.samplers.sgmc_m.pooled import with_pooled_row
 from blockmix.samplers.sgmc_m.table import (
     SplitRows,
+    check_split_rows,
     count_active,
     entries_wanted,
     larger_buffer,
@@ -54,6 +55,8 @@ from blockmix.samplers.sgmc_m.table import (
 )
 from blockmix.samplers.starts.memberships import HOME_SHARE, random_parts, start_strengths
 from blockmix.samplers.starts.partition import find_parts
+from blockmix.stored import check_layout, check_range
+from blockmix.tables.checks import MOST_SWEEPS
 from blockmix.tables.layout import Rows
 
 # The arguments of `table_of`, by their names in a checkpoint.
@@ -282,7 +285,11 @@ class SgmcM:
         return {**rows, "community": community, "phi": phi, **state.strengths._asdict(), "done": done}
 
     def restore(self, arrays: Arrays) -> SgmcMState:
-        """Return the state that `arrays` was made from."""
+        """Return the state that `arrays` was made from, or raise an error where they cannot be one."""
+        check_split_rows(arrays, self.nodes, self.communities)
+        check_strengths(arrays, self.communities)
+        check_layout(arrays, {"done": (np.int64, (2,))})
+        check_range("done", arrays["done"], MOST_SWEEPS)
         table = table_of(*(np.array(arrays[name]) for name in ROW_ARRAYS))
         strengths = StrengthState(*(np.array(arrays[name]) for name in StrengthState._fields))
         return self._state(table, strengths, *(int(done) for done in arrays["done"]))

@@ -12,12 +12,15 @@ table. The position of a row has no influence on any result.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from blockmix.files import Damaged
 from blockmix.numerics.compile import lean_kernel
+from blockmix.stored import check_finite, check_layout, check_range
 from blockmix.tables.layout import Rows, empty_rows
 
 
@@ -91,6 +94,28 @@ def table_of(
     entries = np.array([len(community)], dtype=np.int64)
     packed = SplitRows(starts(count), count, count, active, bulk, total, community, phi, entries)
     return with_room(packed, 0)
+
+
+def check_split_rows(arrays: Mapping[str, NDArray[Any]], nodes: int, communities: int) -> None:
+    """Refuse arrays of a checkpoint that are not rows of this table, one after the other."""
+    entries = len(arrays["community"]) if "community" in arrays and arrays["community"].ndim else 0
+    layout: dict[str, Any] = {
+        "count": (np.int32, (nodes,)), "active": (np.int32, (nodes,)), "bulk": (np.float64, (nodes,)),
+        "total": (np.float64, (nodes,)), "community": (np.int32, (entries,)), "phi": (np.float32, (entries,)),
+    }  # fmt: skip
+    check_layout(arrays, layout)
+    check_range("count", arrays["count"], communities + 1)
+    check_range("community", arrays["community"], communities)
+    for name in ("bulk", "total", "phi"):
+        check_finite(name, arrays[name], 0.0)
+    if arrays["count"].sum(dtype=np.int64) != entries or (arrays["active"] > arrays["count"]).any():
+        raise Damaged("the rows do not add up: count, active and community differ")
+    check_range("active", arrays["active"], communities + 1)
+    row = np.repeat(np.arange(nodes), arrays["count"])
+    order = np.lexsort((arrays["community"], row))
+    same = (np.diff(row[order]) == 0) & (np.diff(arrays["community"][order]) == 0)
+    if same.any():
+        raise Damaged("community: a row names a community twice")
 
 
 def starts(lengths: NDArray[np.int32]) -> NDArray[np.int64]:

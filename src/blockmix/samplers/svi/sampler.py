@@ -38,6 +38,8 @@ from blockmix.samplers.svi.kernels import (
     update_nodes,
 )
 from blockmix.samplers.svi.options import SviOptions
+from blockmix.stored import check_finite, check_layout, check_range
+from blockmix.tables.checks import MOST_SWEEPS
 from blockmix.tables.layout import Key, Rows, empty_rows
 from blockmix.tables.predictor import Predictor
 from blockmix.tables.summary import Moments
@@ -278,7 +280,17 @@ class Svi:
         }
 
     def restore(self, arrays: Arrays) -> SviState:
-        """Return the state that `arrays` was made from."""
+        """Return the state that `arrays` was made from, or raise an error where they cannot be one."""
+        n, k = self.nodes, self.communities
+        layout: dict[str, Any] = {
+            "gamma": (np.float64, (n, k)), "updates": (np.int64, (n,)), "strengths": (np.float64, (k + 1, 2)),
+            "counts": (np.int64, (2,)),
+        }  # fmt: skip
+        check_layout(arrays, layout)
+        for name in ("gamma", "strengths"):
+            check_finite(name, arrays[name], np.finfo(np.float64).tiny)
+        for name in ("updates", "counts"):
+            check_range(name, arrays[name], MOST_SWEEPS)
         state = self.start_at(np.array(arrays["gamma"]), np.array(arrays["strengths"]))
         state.factors.updates[:] = arrays["updates"]
         state.iteration, state.sweep = (int(count) for count in arrays["counts"])

@@ -1,0 +1,137 @@
+"""Arrays from a folder that somebody else may have made, checked before anything uses them.
+
+A checksum tells a damaged file from a whole one, and nothing about who wrote it. Kernels check nothing: an index out of
+range would read or write memory that is not theirs. So whatever is read from a folder is checked once, when it is
+read: that it is a plain file of one array, its type, byte order, dimensions and size, and the range of its entries.
+Every check raises `Damaged` with the name of the array and what is wrong.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blockmix.files import Damaged, open_plain
+
+# A name of an array in a manifest: no part of a path, no control characters.
+_NAME = re.compile(r"[A-Za-z0-9_]{1,80}")
+# What an array may hold where its type is not known beforehand.
+NUMBERS = ("|b1", "|i1", "|u1", "<i2", "<u2", "<i4", "<u4", "<i8", "<u8", "<f4", "<f8")
+# The header of an .npy file names a type and a shape; a longer one is not one of ours.
+_LONGEST_HEADER = 4096
+# Entries checked in one call: few enough to stay in the cache.
+_AT_ONCE = 1 << 16
+
+
+def check_name(name: object) -> str:
+    """Return the name of an array in a manifest; one that could lead out of its folder is refused."""
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        raise Damaged(f"{name!r:.80} is not the name of an array")
+    return name
+
+
+def read_array(path: Path, types: tuple[str, ...] = NUMBERS, mmap: bool = False) -> NDArray[Any]:
+    """Return the array of an .npy file, mapped or read; its type must be one of `types`, as `dtype.str` has them.
+
+    The size of the file must be that of its header, so that what is allocated is what is there. Raises OSError where
+    there is no such file.
+    """
+    with open_plain(path) as file:
+        try:
+            major, _ = np.lib.format.read_magic(file)
+            read = np.lib.format.read_array_header_1_0 if major == 1 else np.lib.format.read_array_header_2_0
+            shape, fortran, dtype = read(file, max_header_size=_LONGEST_HEADER)
+        except Exception as error:
+            # The header is a Python literal, and what parsing a crafted one raises is not documented.
+            raise Damaged(f"{path.name} cannot be read: it has no header of an array ({error})") from None
+        if dtype.hasobject or dtype.str not in types:
+            expected = "numbers" if types is NUMBERS else " or ".join(types)
+            raise Damaged(f"{path.name} holds the type {dtype.str}, not {expected}")
+        if fortran and len(shape) > 1:
+            raise Damaged(f"{path.name} is stored by columns")
+        entries = 1
+        for length in shape:
+            if length < 0:
+                raise Damaged(f"{path.name} has the shape {shape}")
+            entries *= length
+        begin, size = file.tell(), os.fstat(file.fileno()).st_size
+        if size - begin != entries * dtype.itemsize:
+            raise Damaged(
+                f"{path.name} cannot be read: it has {size - begin:,} bytes of entries, and its shape {shape} needs "
+                f"{entries * dtype.itemsize:,}"
+            )
+        if mmap and entries:
+            return np.asarray(np.memmap(file, dtype=dtype, mode="r", offset=begin, shape=shape))
+        array: NDArray[Any] = np.fromfile(file, dtype=dtype, count=entries)
+    return array.reshape(shape)
+
+
+def check_layout(
+    arrays: Mapping[str, NDArray[Any]], expected: Mapping[str, tuple[Any, tuple[int, ...]]]
+) -> None:
+    """Refuse arrays of which one is missing or has another type or shape than expected; -1 is any length."""
+    for name, (dtype, shape) in expected.items():
+        if name not in arrays:
+            raise Damaged(f"the array {name} is missing")
+        array = arrays[name]
+        fits = len(array.shape) == len(shape) and all(
+            n in (-1, m) for m, n in zip(array.shape, shape, strict=True)
+        )
+        if array.dtype != np.dtype(dtype) or not fits:
+            raise Damaged(
+                f"{name} is {array.dtype} of the shape {array.shape}, not {np.dtype(dtype)} of {shape}"
+            )
+
+
+def _parts(array: NDArray[Any]) -> Iterator[tuple[int, NDArray[Any]]]:
+    flat = array.reshape(-1)
+    for begin in range(0, len(flat), _AT_ONCE):
+        yield begin, flat[begin : begin + _AT_ONCE]
+
+
+def check_range(name: str, array: NDArray[Any], end: int, least: int = 0) -> None:
+    """Refuse integers outside least .. end - 1."""
+    for begin, part in _parts(array):
+        if part.min() < least or part.max() >= end:
+            at = int(np.argmax((part < least) | (part >= end)))
+            raise Damaged(f"{name}: entry {begin + at} is {part[at]}, outside {least} .. {end - 1}")
+
+
+def check_finite(name: str, array: NDArray[Any], least: float = -np.inf, most: float = np.inf) -> None:
+    """Refuse numbers that are not finite or outside least .. most."""
+    for begin, part in _parts(array):
+        low, high = part.min(), part.max()
+        if not (np.isfinite(low) and np.isfinite(high) and low >= least and high <= most):
+            at = int(np.argmax(~((part >= least) & (part <= most) & np.isfinite(part))))
+            raise Damaged(f"{name}: entry {begin + at} is {part[at]}, not a number of {least:g} .. {most:g}")
+
+
+def check_offsets(name: str, offsets: NDArray[Any], end: int) -> None:
+    """Refuse offsets that do not rise from 0 to `end`."""
+    rises = len(offsets) and offsets[0] == 0 and offsets[-1] == end
+    # Compared, not subtracted: a difference of crafted numbers could overflow.
+    if not rises or not (offsets[1:] >= offsets[:-1]).all():
+        raise Damaged(f"{name} does not fit its entries: it must rise from 0 to {end}")
+
+
+def check_rows(name: str, offsets: NDArray[Any], neighbors: NDArray[Any]) -> None:
+    """Refuse rows of nodes that are out of range or do not increase; the offsets are right already."""
+    check_range(name, neighbors, len(offsets) - 1)
+    # Neighbours may fall only where a row begins: all falls are counted, and then those.
+    falls = sum(
+        int(np.count_nonzero(part[1:] <= part[:-1]))
+        for part in (neighbors[at : at + _AT_ONCE + 1] for at in range(0, len(neighbors), _AT_ONCE))
+    )
+    begins = offsets[1:-1][offsets[1:-1] > offsets[:-2]]
+    begins = begins[begins < len(neighbors)]
+    if falls != np.count_nonzero(neighbors[begins] <= neighbors[begins - 1]):
+        inside = np.ones(len(neighbors), dtype=bool)
+        inside[begins] = inside[:1] = False
+        at = int(np.argmax(inside[1:] & (neighbors[1:] <= neighbors[:-1]))) + 1
+        raise Damaged(f"{name}: entry {at} is not above the one before it in its row")

@@ -1,0 +1,169 @@
+"""Folders that somebody made to break blockmix end in one message and exit status 2, never in a crash."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from blockmix.cli.app import app
+from blockmix.graph.graph import Graph
+
+sys.path.insert(0, str(Path(__file__).parent))
+import fuzz
+
+FUZZ = Path(__file__).with_name("fuzz.py")
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="pipes and links are made with POSIX calls")
+
+
+@pytest.fixture(scope="module")
+def original(tmp_path_factory) -> Path:
+    return fuzz.make_run(tmp_path_factory.mktemp("hostile") / "run")
+
+
+@pytest.fixture
+def run(original, tmp_path) -> Path:
+    (tmp_path / "pairs").write_text("n0é n1é\n")
+    return Path(shutil.copytree(original, tmp_path / "run"))
+
+
+def set_entry(path: Path, at: int, value: float) -> None:
+    """Change one entry of an array, and the checksums and the fingerprints that know of it."""
+    array = np.load(path)
+    array.reshape(-1)[at] = value
+    np.save(path, array)
+    run = next(parent for parent in path.parents if (parent / "status.json").exists())
+    fuzz.recompute(run)
+
+
+def commands(run: Path) -> list[tuple[str, ...]]:
+    truth = run / "communities.txt"
+    return [
+        ("predict", run, run.parent / "pairs"),
+        ("report", run, "-o", run.parent / "report.html"),
+        ("evaluate", run, "--truth", truth),
+        ("export", run, run.parent / "out.csv"),
+        ("resume", run, "--sweeps", "20", "-q"),
+    ]
+
+
+def refused(words, expected: str) -> None:
+    done = CliRunner().invoke(app, [str(word) for word in words])
+    assert done.exit_code == 2, (words, done.output)
+    lines = done.stderr.splitlines()
+    assert len(lines) == 1, done.stderr
+    assert expected in lines[0], lines[0]
+
+
+def test_an_untouched_run_is_accepted(run):
+    for words in commands(run):
+        assert CliRunner().invoke(app, [str(word) for word in words]).exit_code == 0, words
+
+
+@pytest.mark.parametrize("value", [60, -1, 2**31 - 1])
+def test_a_neighbour_out_of_range_is_refused_before_any_kernel(run, value, monkeypatch):
+    """Fingerprints are made to agree: whoever changes a network can compute them."""
+    for folder in ("graph", "checkpoint/graph", "checkpoint/training"):
+        set_entry(run / folder / "neighbors.npy", 5, value)
+    facts = json.loads((run / "run.json").read_text())["provenance"]
+    monkeypatch.setattr(Graph, "fingerprint", facts["graph_fingerprint"])
+    for words in commands(run):
+        refused(words, f"neighbors.npy: entry 5 is {value}, outside 0 .. 59")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "expected"),
+    [
+        ("draws0_communities", 300, "communities of the posterior samples: entry 7 is 300, outside 0 .. 2"),
+        ("draws1_counts", 9, "rows of the posterior samples do not add up"),
+        ("draws0_strengths", np.nan, "strengths of the posterior samples: entry 7 is nan"),
+        ("community", 3, "community: entry 7 is 3, outside 0 .. 2"),
+        ("mean", np.inf, "mean: entry 7 is inf"),
+        ("held_out_pairs", 60, "held_out_pairs: entry 7 is 60"),
+        ("offsets", -4, "offsets does not fit its entries"),
+    ],
+)
+def test_results_with_crafted_entries_are_refused(run, name, value, expected):
+    set_entry(run / "posterior" / f"{name}.npy", 7, value)
+    for words in commands(run)[:4]:
+        refused(words, expected)
+
+
+@pytest.mark.parametrize(
+    ("name", "at", "value", "expected"),
+    [
+        ("chain0_state_words", 0, 3, "words: entry 0 is 3, outside"),
+        ("chain1_state_words", 0, -1, "words: row 0 is empty"),
+        ("chain0_state_strengths", 0, np.nan, "strengths: entry 0 is nan"),
+        ("chain0_state_sweep", 0, -1, "sweep: entry 0 is -1"),
+        ("chain0_summary_running_community", 1, 99, "running_community: entry 1 is 99"),
+        ("chain1_summary_draws_communities", 3, 77, "communities of the posterior samples: entry 3 is 77"),
+        ("chain0_forecast", 0, np.inf, "forecast: entry 0 is inf"),
+        ("plan", 0, np.nan, "plan: entry 0 is nan"),
+    ],
+)
+def test_checkpoints_with_crafted_entries_are_refused(run, name, at, value, expected):
+    for folder in (run / "checkpoint").glob("0*"):
+        if (folder / f"{name}.npy").exists():
+            set_entry(folder / f"{name}.npy", at, value)
+    refused(("resume", run, "--sweeps", "20", "-q"), expected)
+
+
+def test_a_held_out_pair_out_of_range_is_refused(run):
+    set_entry(run / "checkpoint" / "start" / "pairs.npy", 0, 60)
+    refused(("resume", run, "--sweeps", "20", "-q"), "pairs: entry 0 is 60, outside 0 .. 59")
+
+
+@pytest.mark.parametrize("dtype", [">i4", "<i8", "<f4"])
+def test_another_type_or_byte_order_is_refused(run, dtype):
+    path = run / "posterior" / "community.npy"
+    np.save(path, np.load(path).astype(dtype))
+    refused(("predict", run, run.parent / "pairs"), f"community.npy holds the type {dtype}, not <i4")
+
+
+def test_a_header_that_promises_more_than_the_file_has_takes_no_memory(run):
+    path = run / "posterior" / "mean.npy"
+    data = path.read_bytes()
+    shape = str(np.load(path).shape).encode()
+    path.write_bytes(
+        data.replace(shape + b", }" + b" " * 9, b"(99999999999,), }" + b" " * (len(shape) - 5), 1)
+    )
+    refused(("predict", run, run.parent / "pairs"), "mean.npy cannot be read")
+
+
+def test_names_of_arrays_lead_nowhere_else(run):
+    manifest = json.loads((run / "run.json").read_text())
+    (run / "run.json").write_text(json.dumps(manifest | {"trace": ["../../outside"]}))
+    refused(("predict", run, run.parent / "pairs"), "is not the name of an array")
+
+
+def test_a_report_is_not_written_through_a_link(run, tmp_path):
+    (tmp_path / "mine").write_text("precious")
+    (run / "report.html").symlink_to(tmp_path / "mine")
+    refused(("report", run), "this is a symbolic link")
+    assert (tmp_path / "mine").read_text() == "precious"
+
+
+def fuzzed(cases: int, sampler: str) -> None:
+    """Run the fuzzer in a process of its own: a crash must not take the tests with it."""
+    words = [sys.executable, FUZZ, "--cases", str(cases), "--seed", "7", "--sampler", sampler]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=600, check=False)
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+
+
+@pytest.mark.slow
+def test_two_hundred_changed_folders_end_with_a_result_or_an_error():
+    fuzzed(200, "scir")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("sampler", ["sgmc", "sgmc-m", "svi", "cgs", "lmc"])
+def test_changed_checkpoints_of_every_sampler_end_with_a_result_or_an_error(sampler):
+    fuzzed(40, sampler)

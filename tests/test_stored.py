@@ -1,0 +1,74 @@
+"""Arrays from a folder are checked when they are read: type, size, range, order."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from blockmix.files import Damaged
+from blockmix.stored import check_finite, check_name, check_offsets, check_range, check_rows, read_array
+
+LONG = 1 << 18
+
+
+@pytest.mark.parametrize("mmap", [False, True])
+def test_what_numpy_saves_comes_back(tmp_path, mmap):
+    for array in (
+        np.arange(6, dtype=np.int32).reshape(2, 3),
+        np.zeros((0, 2)),
+        np.array([True]),
+        np.array(3.5),
+    ):
+        np.save(tmp_path / "a.npy", array)
+        found = read_array(tmp_path / "a.npy", mmap=mmap)
+        assert type(found) is np.ndarray
+        assert found.dtype == array.dtype
+        np.testing.assert_array_equal(found, array)
+
+
+@pytest.mark.parametrize("at", [0, 1, LONG // 2, LONG - 1])
+def test_one_wrong_entry_is_found_wherever_it_is(at):
+    good = np.zeros(LONG, dtype=np.int32)
+    check_range("a", good, 1)
+    good[at] = 1
+    with pytest.raises(Damaged, match=f"a: entry {at} is 1, outside 0 .. 0"):
+        check_range("a", good, 1)
+    numbers = np.zeros(LONG, dtype=np.float32)
+    check_finite("a", numbers)
+    numbers[at] = np.nan
+    with pytest.raises(Damaged, match=f"a: entry {at} is nan"):
+        check_finite("a", numbers)
+
+
+def test_offsets_must_rise_from_zero_to_the_end():
+    check_offsets("a", np.array([0, 0, 2, 2]), 2)
+    for wrong in ([0, 2, 1, 2], [1, 1, 2], [0, 1], [], [0, -(2**63), 2**63 - 1, 2]):
+        with pytest.raises(Damaged, match="must rise from 0 to 2"):
+            check_offsets("a", np.array(wrong, dtype=np.int64), 2)
+
+
+def test_rows_must_increase_and_may_be_empty():
+    """Against the definition, on random rows with empty ones among them, of which some are spoiled."""
+    rng = np.random.default_rng(5)
+    found = {True: 0, False: 0}
+    for _ in range(300):
+        nodes = int(rng.integers(1, 9))
+        rows = [np.sort(rng.choice(nodes, rng.integers(0, nodes + 1), replace=False)) for _ in range(nodes)]
+        offsets = np.cumsum([0, *map(len, rows)])
+        neighbors = np.concatenate(rows).astype(np.int32)
+        if len(neighbors) and rng.random() < 0.5:
+            neighbors[rng.integers(len(neighbors))] = rng.integers(nodes)
+        right = all((np.diff(neighbors[a:b]) > 0).all() for a, b in pairwise(offsets))
+        found[right] += 1
+        if right:
+            check_rows("a", offsets, neighbors)
+        else:
+            with pytest.raises(Damaged, match="not above the one before it in its row"):
+                check_rows("a", offsets, neighbors)
+    assert min(found.values()) > 30
+
+
+@pytest.mark.parametrize("name", ["../a", "a/b", "", "a\x1b", "a.b", 3, None, "a" * 100])
+def test_names_with_parts_of_a_path_are_refused(name):
+    with pytest.raises(Damaged, match="is not the name of an array"):
+        check_name(name)
