@@ -19,6 +19,7 @@ from blockmix.samplers.starts.memberships import dense_rows
 from blockmix.tables.layout import FIXED_POINT, empty_rows
 
 leave_out_hidden = from_python(leave_out_hidden)
+load_dense_row, read_dense_links = map(from_python, (dense.load_dense_row, dense.read_dense_links))
 
 SEEDS = range(3)
 ROUNDING, SINGLE_PRECISION = 1e-10, 1e-6
@@ -59,8 +60,8 @@ def test_counts_and_exposures_are_those_of_the_sparse_form_and_the_reference(den
     equation = reference.non_link_exact if non_links else reference.non_link_resummed
     s = case.scratch
     for a in range(len(case.pi)):
-        dense.load_dense_row(a, case.rows, s)
-        gain = dense.read_dense_links(case.node(a), frame, s)
+        load_dense_row(a, case.rows, s)
+        gain = read_dense_links(case.node(a), frame, s)
         leave_out_hidden(case.node(a), frame, s)
         non_link_exposure(6, 6, frame, not non_links, s)
         if non_links:
@@ -121,8 +122,8 @@ def test_in_warm_up_a_neighbours_community_stands_at_the_prior(dense_case):
     frame, s = case.frame(settings=case.settings._replace(pull=True, cut=0.1)), case.scratch
     raised = 0
     for a in range(12):
-        dense.load_dense_row(a, case.rows, s)
-        dense.read_dense_links(case.node(a), frame, s)
+        load_dense_row(a, case.rows, s)
+        read_dense_links(case.node(a), frame, s)
         least = case.g.alpha / case.total[a]
         near = case.pi[links_of(a, case.adjacency, case.observed)]
         pulled = (near > 0.1).any(axis=0) & (case.pi[a] < least)

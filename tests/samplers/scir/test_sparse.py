@@ -48,6 +48,7 @@ from blockmix.tables.layout import FIXED_POINT, Network, Strengths, empty_rows
 add_local, gather_statistics, keep_largest, leave_out_hidden, load_row, node_at, write_row = map(
     from_python, (add_local, gather_statistics, keep_largest, leave_out_hidden, load_row, node_at, write_row)
 )
+sampled_neighbor, split_drift = map(from_python, (sampled_neighbor, split_drift))
 
 SEEDS = range(4)
 # Memberships are float32 on both sides, sums float64: what is left is the order of additions.

@@ -8,7 +8,7 @@ import numpy as np
 
 from blockmix.model.links import excess
 from blockmix.numerics.cir import cir_scale
-from blockmix.numerics.compile import kernel
+from blockmix.numerics.compile import lean_kernel
 from blockmix.numerics.philox import stream_word
 from blockmix.numerics.purposes import DRAW_BIRTH_PLACE, DRAW_BIRTH_SIZE, DRAW_BIRTHS
 from blockmix.numerics.special import expint_e1
@@ -19,7 +19,7 @@ from blockmix.samplers.scir.frame import MAX_BIRTHS, MEMBERS, Frame, Node, Scrat
 from blockmix.samplers.scir.rows import add_local, weight_in
 
 
-@kernel
+@lean_kernel
 def near_in(node: Node, k: int, frame: Frame) -> float:
     """Sum pi_bk over neighbours and held-out partners, for a community that is not in the local lists."""
     network = frame.network
@@ -34,7 +34,7 @@ def near_in(node: Node, k: int, frame: Frame) -> float:
     return near
 
 
-@kernel
+@lean_kernel
 def birth_survives(node: Node, k: int, size: float, u: float, pull: Pull, frame: Frame) -> bool:
     """(P2) Decide whether a birth proposed at rate one happens at the rate b_k of its community, with the uniform u.
 
@@ -51,13 +51,13 @@ def birth_survives(node: Node, k: int, size: float, u: float, pull: Pull, frame:
     return loss <= 0.0 or u <= kept_share(loss / pull.total, size, settings.step)
 
 
-@kernel
+@lean_kernel
 def kept_share(loss: float, size: float, step: float) -> float:
     """Compute e^(-(c_k - c) size), c_k being that of the rate 1 + loss."""
     return math.exp(-(cir_scale(1.0 + loss, step) - cir_scale(1.0, step)) * size)
 
 
-@kernel
+@lean_kernel
 def draw_births(node: Node, count: int, pull: Pull, frame: Frame, scratch: Scratch) -> int:
     """(P2) Let communities at zero be reborn above the smallest phi that is kept; returns the new local count.
 

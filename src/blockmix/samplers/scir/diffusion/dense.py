@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from blockmix.model.links import excess, shared_term
-from blockmix.numerics.compile import inlined_kernel, kernel
+from blockmix.numerics.compile import inlined_lean_kernel, lean_kernel
 from blockmix.samplers.scir.diffusion.drift import Pull, move
 from blockmix.samplers.scir.diffusion.links import sample_neighbors, sampled_neighbor
 from blockmix.samplers.scir.diffusion.non_links import (
@@ -27,7 +27,7 @@ from blockmix.tables.layout import FIXED_POINT, Rows
 LEAST_TOTAL = 1e-30
 
 
-@inlined_kernel
+@inlined_lean_kernel
 def load_dense_row(place: int, rows: Rows, scratch: Scratch) -> float:
     """Copy the node's row to the local lists, with community k in position k; returns its total.
 
@@ -47,7 +47,7 @@ def load_dense_row(place: int, rows: Rows, scratch: Scratch) -> float:
     return total
 
 
-@inlined_kernel
+@inlined_lean_kernel
 def raise_to_prior(b: int, least: float, frame: Frame, scratch: Scratch) -> None:
     """(P1) In warm-up, raise communities of neighbour b in which the node has less than alpha to alpha."""
     weights, value = frame.rows.weights, frame.strengths.value
@@ -60,7 +60,7 @@ def raise_to_prior(b: int, least: float, frame: Frame, scratch: Scratch) -> None
             scratch.tilt[k] = least
 
 
-@inlined_kernel
+@inlined_lean_kernel
 def read_dense_links(node: Node, frame: Frame, scratch: Scratch) -> float:
     """(S4) Gather W and, per community, sum c1 pi_bk/Z_b, as `links.read_links` does; returns W."""
     value, weights = frame.strengths.value, frame.rows.weights
@@ -88,7 +88,7 @@ def read_dense_links(node: Node, frame: Frame, scratch: Scratch) -> float:
     return total
 
 
-@inlined_kernel
+@inlined_lean_kernel
 def write_dense_row(place: int, at: int, rows: Rows, fresh: Rows, work: Work) -> None:
     """Store the new memberships, or the old ones where every draw underflowed (tiny alpha, no links)."""
     scratch = work.scratch
@@ -102,7 +102,7 @@ def write_dense_row(place: int, at: int, rows: Rows, fresh: Rows, work: Work) ->
     write_row(communities, at, fresh, scratch, work.statistics)
 
 
-@kernel
+@lean_kernel
 def update_dense_node(node: Node, at: int, frame: Frame, fresh: Rows, work: Work) -> float:
     """Draw the node's memberships into row `at` of `fresh`; returns its half of the links inside communities."""
     scratch, settings, strengths = work.scratch, frame.settings, frame.strengths
@@ -124,7 +124,7 @@ def update_dense_node(node: Node, at: int, frame: Frame, fresh: Rows, work: Work
     return inside
 
 
-@kernel
+@lean_kernel
 def update_dense_range(begin: int, end: int, batch: Batch, frame: Frame, fresh: Rows, work: Work) -> None:
     """Update nodes number begin to end - 1 of a batch into the same rows of `fresh`: one worker's share of it."""
     for i in range(begin, end):

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from blockmix.model.links import excess
 from blockmix.numerics.cir import cir_step
-from blockmix.numerics.compile import inlined_kernel, kernel
+from blockmix.numerics.compile import inlined_lean_kernel, lean_kernel
 from blockmix.numerics.purposes import DRAW_JUMPS, DRAW_SIZE
 from blockmix.samplers.scir.frame import Frame, Node, Scratch
 
@@ -19,7 +19,7 @@ class Pull(NamedTuple):
     total: float
 
 
-@inlined_kernel
+@inlined_lean_kernel
 def split_drift(at: int, pull: Pull, alpha: float, frame: Frame, scratch: Scratch) -> tuple[float, float]:
     """(S2) Write the drift of a local community as A_k - b_k phi_k; returns A_k and b_k.
 
@@ -38,7 +38,7 @@ def split_drift(at: int, pull: Pull, alpha: float, frame: Frame, scratch: Scratc
     return shape, rate
 
 
-@kernel
+@lean_kernel
 def move(node: Node, count: int, own: int, pull: Pull, frame: Frame, scratch: Scratch) -> None:
     """(S2) Replace every local phi by a draw from its CIR transition."""
     step, key = frame.settings.step, frame.key

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from blockmix.model.links import excess, shared_term
-from blockmix.numerics.compile import inlined_kernel, kernel
+from blockmix.numerics.compile import inlined_lean_kernel, lean_kernel
 from blockmix.numerics.philox import stream_word
 from blockmix.numerics.purposes import DRAW_NEIGHBORS
 from blockmix.numerics.variates import uniform
@@ -23,7 +23,7 @@ class NeighborSample(NamedTuple):
     offset: float
 
 
-@inlined_kernel
+@inlined_lean_kernel
 def sample_neighbors(node: Node, frame: Frame) -> NeighborSample:
     """Choose at most n_1 neighbours.
 
@@ -38,13 +38,13 @@ def sample_neighbors(node: Node, frame: Frame) -> NeighborSample:
     return NeighborSample(most, weight, u * weight)
 
 
-@inlined_kernel
+@inlined_lean_kernel
 def sampled_neighbor(i: int, sample: NeighborSample, degree: int) -> int:
     """Return the position of the i-th neighbour of a sample in the list of all."""
     return min(int(sample.offset + i * sample.weight), degree - 1)
 
 
-@kernel
+@lean_kernel
 def read_links(node: Node, count: int, frame: Frame, scratch: Scratch) -> tuple[int, float]:
     """(S4) Gather W and, per community, sum c1 pi_bk/Z_b; returns the number of communities and W."""
     rows, value, settings = frame.rows, frame.strengths.value, frame.settings

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from blockmix.numerics.compile import kernel
+from blockmix.numerics.compile import lean_kernel
 from blockmix.samplers.scir.diffusion.births import draw_births
 from blockmix.samplers.scir.diffusion.drift import Pull, move
 from blockmix.samplers.scir.diffusion.links import read_links
@@ -28,7 +28,7 @@ from blockmix.samplers.scir.rows import (
 from blockmix.tables.layout import FIXED_POINT, Rows
 
 
-@kernel
+@lean_kernel
 def update_node(node: Node, at: int, frame: Frame, fresh: Rows, work: Work) -> tuple[float, float]:
     """Draw the node's memberships into row `at` of `fresh`.
 
@@ -53,7 +53,7 @@ def update_node(node: Node, at: int, frame: Frame, fresh: Rows, work: Work) -> t
     return inside, dropped / (dropped + np.float64(fresh.total[at]))
 
 
-@kernel
+@lean_kernel
 def update_range(begin: int, end: int, batch: Batch, frame: Frame, fresh: Rows, work: Work) -> None:
     """Update nodes number begin to end - 1 of a batch into the same rows of `fresh`: one worker's share of it."""
     for i in range(begin, end):
