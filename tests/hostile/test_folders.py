@@ -116,6 +116,38 @@ def test_checkpoints_with_crafted_entries_are_refused(run, name, at, value, expe
     refused(("resume", run, "--sweeps", "20", "-q"), expected)
 
 
+@pytest.fixture(scope="module")
+def bulk_run(tmp_path_factory) -> Path:
+    """A run whose posterior samples have an even rest."""
+    return fuzz.make_run(tmp_path_factory.mktemp("hostile") / "bulk", "sgmc-m", threshold=0.6)
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        (lambda path: path.unlink(), "draws0_rest.npy"),
+        (lambda path: np.save(path, np.load(path)[:, 1:]), "rest is uint16 of the shape (8, 59)"),
+        (lambda path: np.save(path, np.load(path).astype(np.float32)), "draws0_rest.npy holds the type <f4"),
+    ],
+)
+def test_a_result_whose_rest_was_changed_is_refused(bulk_run, tmp_path, change, expected):
+    run = Path(shutil.copytree(bulk_run, tmp_path / "run"))
+    (tmp_path / "pairs").write_text("0 1\n")
+    change(run / "posterior" / "draws0_rest.npy")
+    refused(("predict", run, tmp_path / "pairs"), expected)
+
+
+def test_a_checkpoint_whose_samples_lost_their_rest_is_refused(bulk_run, tmp_path):
+    """Samples with a rest and without one do not go into one store."""
+    run = Path(shutil.copytree(bulk_run, tmp_path / "run"))
+    for manifest in (run / "checkpoint").glob("0*/manifest.json"):
+        body = json.loads(manifest.read_text())
+        body["files"].pop("chain0_summary_draws_rest", None)
+        manifest.write_text(json.dumps(body))
+    fuzz.recompute(run)
+    refused(("resume", run, "--sweeps", "20", "-q"), "draws_rest is missing")
+
+
 def test_a_held_out_pair_out_of_range_is_refused(run):
     set_entry(run / "checkpoint" / "start" / "pairs.npy", 0, 60)
     refused(("resume", run, "--sweeps", "20", "-q"), "pairs: entry 0 is 60, outside 0 .. 59")

@@ -15,10 +15,17 @@ from blockmix.samplers import SAMPLERS, sampler_class, sampler_options
 from blockmix.tables.packed import LEAST_WEIGHT
 
 COMMUNITIES = 4
-EVERY = [(kind, name) for kind, entries in SAMPLERS.items() for name in entries]
-SAMPLING = [(kind, name) for kind, name in EVERY if sampler_class(name, kind).samples]
-# At threshold 1 nothing is in the bulk. Below it a forecast has the bulk's part, which samples do not keep.
-OPTIONS = {"sgmc-m": {"threshold": 1.0}}
+# At threshold 1 nothing is in the bulk of sgmc-m; with few slots what is beyond them is in the rest as well.
+SETTINGS = {
+    "sgmc-m": [{"threshold": 1.0}, {"threshold": 0.9}, {"threshold": 0.5}, {"threshold": 1.0, "slots": 2}],
+}
+EVERY = [
+    (kind, name, settings)
+    for kind, entries in SAMPLERS.items()
+    for name in entries
+    for settings in SETTINGS.get(name, [{}])
+]
+SAMPLING = [case for case in EVERY if sampler_class(case[1], case[0]).samples]
 KEY = (3, 4)
 # Weights of rows are float32, K of them at each end.
 SINGLE_PRECISION = 2 * COMMUNITIES * 2.0**-24
@@ -52,7 +59,11 @@ def with_more_pairs(data, more):
 
 
 def for_samplers(chosen):
-    return pytest.mark.parametrize(("kind", "name"), chosen, ids=[f"{kind}-{name}" for kind, name in chosen])
+    ids = [
+        "-".join([kind, name, *(f"{key}={value}" for key, value in more.items())])
+        for kind, name, more in chosen
+    ]
+    return pytest.mark.parametrize(("kind", "name", "settings"), chosen, ids=ids)
 
 
 def isolated_ends(data):
@@ -61,10 +72,10 @@ def isolated_ends(data):
 
 @for_samplers(EVERY)
 def test_a_forecast_is_the_mean_of_the_reference_over_isolated_nodes(
-    kind, name, network, pooled_probabilities
+    kind, name, settings, network, pooled_probabilities
 ):
     with Workers(1) as workers:
-        options = sampler_options(name, OPTIONS.get(name, {}), kind)
+        options = sampler_options(name, settings, kind)
         sampler = sampler_class(name, kind)(network, Model(COMMUNITIES, kind=kind), options, workers)
         state = sampler.init(KEY)
         for _ in range(6):
@@ -78,6 +89,12 @@ def test_a_forecast_is_the_mean_of_the_reference_over_isolated_nodes(
             if k < 0:
                 break
             pi[a, k] = weight
+    if settings and settings != {"threshold": 1.0}:
+        assert sampler.even_rest
+        others = pi == 0.0
+        even = (1.0 - pi.sum(axis=1)) / np.maximum(others.sum(axis=1), 1)
+        assert even.max() > 0.01, "the rest would not be noticed"
+        pi += others * even[:, None]
     isolated = network.training.degrees == 0
     assert not np.allclose(pi[isolated], pi[isolated][0], atol=0.01), "pooling would not be noticed"
 
@@ -92,16 +109,21 @@ def test_a_forecast_is_the_mean_of_the_reference_over_isolated_nodes(
 
 
 @for_samplers(SAMPLING)
-def test_the_forecast_of_one_sample_is_the_link_probability_of_that_sample(kind, name, network):
+def test_the_forecast_of_one_sample_is_the_link_probability_of_that_sample(
+    kind, name, settings, network, tmp_path
+):
     """An approximation forecasts with its means, and its samples are drawn from it: the two need not be equal."""
     full = bm.Graph.from_edges(
         np.concatenate([network.training.edges(), network.pairs[network.links]]), nodes=np.arange(65)
     )
     post = bm.fit(
         full, COMMUNITIES, model=kind, sampler=name, held_out=network, seed=2, sweeps=12, warm_up=11, chains=1,
-        threads=1, **OPTIONS.get(name, {}),
+        threads=1, **settings,
     )  # fmt: skip
     assert [len(chain) for chain in post.draws] == [1]
     np.testing.assert_array_equal(post.unlinked, network.training.degrees == 0)
     found = post.node_link_probability(post.held_out.pairs)
     np.testing.assert_allclose(found, post.held_out.probability, atol=PACKING)
+    post.save(tmp_path / "saved")
+    kept = bm.load(tmp_path / "saved").node_link_probability(post.held_out.pairs)
+    np.testing.assert_array_equal(kept, found)

@@ -20,10 +20,10 @@ def state(sparse_rows, random_memberships):
 def test_weights_survive_packing_to_half_a_step(state):
     dense, rows = state
     counts = np.empty(len(dense), dtype=np.uint8)
-    used = count_used(rows, counts)
+    used = count_used(rows, 0, counts)
     np.testing.assert_array_equal(counts, (dense >= np.float32(LEAST_WEIGHT)).sum(axis=1))
     communities, weights = np.empty(used, dtype=np.uint16), np.zeros(used, dtype=np.uint16)
-    pack(rows, communities, weights)
+    pack(rows, 0, communities, weights, np.empty(0, dtype=np.uint16))
     nodes = np.repeat(np.arange(len(dense)), counts)
     assert np.abs(weights / WEIGHT_SCALE - dense[nodes, communities]).max() <= HALF_A_STEP * (1 + 1e-6)
     assert weights.min() >= 1

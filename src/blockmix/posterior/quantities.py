@@ -160,11 +160,17 @@ def _sorted(post: Posterior, samples: Samples) -> Iterator[Quantity]:
 
 def _sizes(sample: PosteriorSample, communities: int) -> NDArray[np.float64]:
     """Compute the expected number of members of every community."""
-    packed = sample.packed()
-    # Every node has at least one entry, so that no row is empty.
-    totals = np.add.reduceat(packed.weights, packed.offsets[:-1], dtype=np.float64)
-    shares = packed.weights / np.repeat(totals, np.diff(packed.offsets))
-    return np.bincount(packed.communities, shares, communities).astype(np.float64)
+    packed, nodes = sample.packed(), len(sample.counts)
+    node = np.repeat(np.arange(nodes), sample.counts)
+    totals = np.bincount(node, packed.weights, nodes)
+    each = np.zeros(nodes)
+    if sample.rest is not None:
+        others = communities - sample.counts.astype(np.int64)
+        rest = np.where(others > 0, sample.rest, 0)
+        totals += rest
+        each = rest / np.maximum(others, 1) / totals
+    shares = packed.weights / totals[node] - each[node]
+    return np.asarray(np.bincount(packed.communities, shares, communities) + each.sum())
 
 
 def _own_strengths(sample: PosteriorSample) -> NDArray[np.float64]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -32,11 +33,12 @@ FORMAT, VERSION = "blockmix posterior", 1
 MANIFEST = "run.json"
 _TABLE = ("offsets", "community", "mean", "sd", "sizes", "strength_mean", "strength_sd", "numbers")
 _BLOCKS = ("blocks_mean", "blocks_sd")
+_DRAWN = ("lengths", "counts", "communities", "weights", "strengths")
 # The types that arrays are written in; `draws_` stands for those of every chain.
 _UNSIGNED = ("|u1", "<u2", "<u4")
 _TYPES = dict.fromkeys(("offsets", "numbers", "draws_sweep", "draws_lengths", "held_out_pairs"), ("<i8",)) | {
     "community": ("<i4",), "mean": ("<f4",), "sd": ("<f4",), "held_out_links": ("|b1",), "draws_weights": ("<u2",),
-    "draws_counts": _UNSIGNED, "draws_communities": _UNSIGNED, "draws_strengths": ("<f4",),
+    "draws_counts": _UNSIGNED, "draws_communities": _UNSIGNED, "draws_strengths": ("<f4",), "draws_rest": ("<u2",),
 } | dict.fromkeys(("sizes", "strength_mean", "strength_sd", "held_out_probability", *_BLOCKS), ("<f8",))  # fmt: skip
 _DRAWS = re.compile("^draws[0-9]+_")
 
@@ -82,6 +84,7 @@ def _manifest(post: Posterior) -> dict[str, Any]:
         "background_sd": post.background_sd,
         "chains": len(post.draws),
         "blocks": post.blocks_mean is not None,
+        "even_rest": any(sample.rest is not None for chain in post.draws for sample in chain),
         "held_out": held_out,
         "trace": sorted(post.trace),
         "provenance": post.provenance,
@@ -134,14 +137,13 @@ def _assemble(folder: Path, manifest: dict[str, Any]) -> Posterior:
         raise Damaged(f"numbers is not that of {manifest['chains']!r:.80} chains")
     graph = Graph.load(folder / "graph")
     k = len(table["sizes"])
+    shape, names = (k, k) if blocks else (k + 1,), (*_DRAWN, *(["rest"] if manifest.get("even_rest") else []))
     return Posterior(
         graph=graph,
         **table,
         background_mean=float(manifest["background_mean"]),
         background_sd=float(manifest["background_sd"]),
-        draws=tuple(
-            _draws(array, c, graph.n_nodes, (k, k) if blocks else (k + 1,)) for c in range(manifest["chains"])
-        ),
+        draws=tuple(_draws(array, c, names, graph.n_nodes, shape) for c in range(manifest["chains"])),
         trace={check_name(name): array(f"trace_{name}") for name in manifest["trace"]},
         held_out=held_out,
         provenance=manifest["provenance"],
@@ -149,12 +151,13 @@ def _assemble(folder: Path, manifest: dict[str, Any]) -> Posterior:
     )
 
 
-def _draws(array: Any, chain: int, nodes: int, strengths: tuple[int, ...]) -> tuple[PosteriorSample, ...]:
+def _draws(
+    array: Any, chain: int, names: Sequence[str], nodes: int, strengths: tuple[int, ...]
+) -> tuple[PosteriorSample, ...]:
     try:
         sweep = array(f"draws{chain}_sweep")
     except FileNotFoundError:
         return ()
-    names = ("lengths", "counts", "communities", "weights", "strengths")
     arrays = {"sweep": sweep} | {name: array(f"draws{chain}_{name}") for name in names}
     check_samples(arrays, nodes, strengths)
     return samples_from(arrays)

@@ -46,7 +46,9 @@ class Sampler(Protocol):
 
     `slots` is the number of communities that a row of `memberships` can hold. `samples` tells what a state
     is: a draw from the posterior, so that states are averaged, or (False) the current approximation to it,
-    so that the last one counts; the second kind is an `Approximation`.
+    so that the last one counts; the second kind is an `Approximation`. `even_rest` tells what a row of
+    `memberships` lacks to one: nothing but rounding (False), or the membership in all other communities together,
+    of which each has an equal part (True).
     """
 
     name: str
@@ -55,6 +57,7 @@ class Sampler(Protocol):
     nodes: int
     communities: int
     slots: int
+    even_rest: bool
 
     def compile(self) -> None:
         """Compile the kernels, or load them from the cache, before the clock starts."""

@@ -85,7 +85,8 @@ class HostChain:
         sampler, state = self.sampler, self.state
         sweep = sampler.sweeps_done(state)
         if sampler.samples:
-            self._summary.add(sweep, sampler.memberships(state), sampler.strengths(state), sampler.workers)
+            rows, strengths = sampler.memberships(state), sampler.strengths(state)
+            self._summary.add(sweep, rows, strengths, sampler.workers, sampler.even_rest)
         else:
             approximation = cast(Approximation, sampler)
             drawn = approximation.draw(state, self.key)
@@ -125,7 +126,7 @@ class HostChain:
         chain = cls(sampler, sampler.restore(_below("state_", arrays)), key, pairs)
         if kept := _below("summary_", arrays):
             shape = sampler.strengths(chain.state).shape
-            check_summary(kept, sampler.nodes, sampler.communities, shape)
+            check_summary(kept, sampler.nodes, sampler.communities, shape, sampler.even_rest)
             chain._summary = ChainSummary.restore(kept)
         chain._forecast = arrays["forecast"]
         return chain

@@ -32,9 +32,12 @@ def check_words(words: NDArray[np.int32], communities: int) -> None:
 
 
 def check_summary(
-    arrays: Mapping[str, NDArray[Any]], nodes: int, communities: int, strengths: tuple[int, ...]
-) -> None:
-    """Refuse a chain's summary that does not belong to a network and strengths of these sizes."""
+    arrays: Mapping[str, NDArray[Any]], nodes: int, communities: int, strengths: tuple[int, ...], even_rest: bool
+) -> None:  # fmt: skip
+    """Refuse a chain's summary that does not belong to a network and strengths of these sizes.
+
+    `even_rest` tells whether posterior samples of this sampler have a rest: those to come would not fit the others.
+    """
     shape = arrays["running_community"].shape if "running_community" in arrays else ()
     entries = shape[1] if len(shape) == 2 else 0
     check_layout(
@@ -63,3 +66,5 @@ def check_summary(
         name.removeprefix("draws_"): array for name, array in arrays.items() if name.startswith("draws_")
     }
     check_samples(drawn, nodes, strengths)
+    if "sweep" in drawn and ("rest" in drawn) != even_rest:
+        raise Damaged(f"draws_rest is {'missing' if even_rest else 'not of this sampler'}")

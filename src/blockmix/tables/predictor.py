@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from blockmix.model.links import add_slopes, base_probability, link_probability
 from blockmix.numerics.compile import inlined_kernel, kernel
 from blockmix.numerics.workers import Workers
+from blockmix.tables.even import EvenRows, PooledEven, add_even_probabilities, even_rows, pool_even
 from blockmix.tables.layout import Rows
 from blockmix.tables.packed import Packed, row_sum
 from blockmix.tables.samples import PosteriorSample
@@ -175,10 +176,14 @@ def pool_packed(nodes: np.ndarray, packed: Packed, strengths: np.ndarray, slopes
 
 
 class Predictor:
-    """Link probabilities on one network; `isolated` marks the nodes without training links."""
+    """Link probabilities on one network; `isolated` marks the nodes without training links.
 
-    def __init__(self, isolated: NDArray[np.bool_]) -> None:
-        self.isolated = isolated
+    `even_rest` tells that what a row of a chain's state lacks to one is shared evenly by the communities that it does
+    not list (`tables.even`). Posterior samples tell it by themselves.
+    """
+
+    def __init__(self, isolated: NDArray[np.bool_], even_rest: bool = False) -> None:
+        self.isolated, self.even_rest = isolated, even_rest
         self.nodes = np.flatnonzero(isolated)
 
     def predict(
@@ -189,6 +194,12 @@ class Predictor:
 
         `strengths` ends with the background; in the general model it is the K x K matrix.
         """
+        if self.even_rest:
+            found = np.zeros(len(pairs))
+            self._add_even(workers, pairs, even_rows(rows), strengths, found)
+            out *= keep
+            out += share * found
+            return
         pooled = self._pooled(pairs, pool_rows, rows, strengths)
 
         def predict(_: int, begin: int, end: int) -> None:
@@ -202,6 +213,9 @@ class Predictor:
     def add_sample(self, sample: PosteriorSample, pairs: NDArray[np.int64], out: NDArray[np.float64]) -> None:
         """Add the link probability of every pair under a posterior sample to `out`."""
         packed = sample.packed()
+        if sample.rest is not None:
+            self._add_even(None, pairs, EvenRows(*packed, sample.rest), sample.strengths, out)
+            return
         pooled = self._pooled(pairs, pool_packed, packed, sample.strengths)
         add_packed_probabilities(pairs, packed, sample.strengths, pooled, np.zeros(len(pooled.slopes)), out)
 
@@ -214,3 +228,23 @@ class Predictor:
         if self.isolated[pairs].any():
             between = pool(self.nodes, table, strengths, slopes)
         return Pooled(self.isolated, slopes, between)
+
+    def _add_even(
+        self, workers: Workers | None, pairs: NDArray[np.int64], rows: EvenRows, strengths: NDArray[Any],
+        out: NDArray[np.float64],
+    ) -> None:  # fmt: skip
+        """Add the probability of every pair under rows with an even rest, by the workers or in this thread."""
+        slopes, even, mean_excess, between = np.zeros(len(strengths) - 1), 0.0, 0.0, float("nan")
+        if self.isolated[pairs].any():
+            even, mean_excess, products = pool_even(self.nodes, rows, strengths, slopes)
+            between = mean_over_pairs(len(self.nodes), products, float(strengths[-1]))
+        pooled = PooledEven(self.isolated, slopes, even, mean_excess, between)
+
+        def add(_: int, begin: int, end: int) -> None:
+            fresh = np.zeros(len(slopes))
+            add_even_probabilities(pairs[begin:end], rows, strengths, pooled, fresh, out[begin:end])
+
+        if workers is None:
+            add(0, 0, len(pairs))
+        else:
+            workers.share(len(pairs), add)

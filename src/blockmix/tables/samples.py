@@ -32,7 +32,8 @@ def _kind(largest: int) -> type[np.unsignedinteger[Any]]:
 class PosteriorSample:
     """One posterior sample of all memberships and strengths, packed (see `blockmix.tables.packed`).
 
-    `strengths` ends with the background; in the general model it is the K x K matrix.
+    `strengths` ends with the background; in the general model it is the K x K matrix. `rest`, of samplers with an even
+    rest, is the weight of all communities together that the row of a node does not list (`tables.even`).
     """
 
     sweep: int
@@ -40,33 +41,47 @@ class PosteriorSample:
     communities: NDArray[np.unsignedinteger]
     weights: NDArray[np.uint16]
     strengths: NDArray[np.float32]
+    rest: NDArray[np.uint16] | None = None
 
     @classmethod
-    def of(cls, sweep: int, rows: Rows, strengths: NDArray[np.float64]) -> PosteriorSample:
+    def of(
+        cls, sweep: int, rows: Rows, strengths: NDArray[np.float64], even_rest: bool = False
+    ) -> PosteriorSample:
         """Pack the current state of a chain."""
         counts = np.empty(len(rows.total), dtype=_kind(rows.words.shape[1] // 2))
-        used = count_used(rows, counts)
+        spread = len(strengths) - 1 if even_rest else 0
+        used = count_used(rows, spread, counts)
         # Never in a single byte: the kernels for predictions would be compiled once more for it.
         communities = np.empty(used, dtype=_kind(max(len(strengths) - 1, 2**8)))
-        weights = np.empty(used, dtype=np.uint16)
-        pack(rows, communities, weights)
-        return cls(sweep, counts, communities, weights, strengths.astype(np.float32))
+        weights, rest = np.empty(used, np.uint16), np.empty(len(counts) if even_rest else 0, np.uint16)
+        pack(rows, spread, communities, weights, rest)
+        kept = rest if even_rest else None
+        return cls(sweep, counts, communities, weights, strengths.astype(np.float32), kept)
 
     def copy(self) -> PosteriorSample:
         """Return the same sample in memory of its own."""
         communities, weights = self.communities.copy(), self.weights.copy()
-        return PosteriorSample(self.sweep, self.counts.copy(), communities, weights, self.strengths.copy())
+        rest = None if self.rest is None else self.rest.copy()
+        return PosteriorSample(
+            self.sweep, self.counts.copy(), communities, weights, self.strengths.copy(), rest
+        )
 
     @property
     def nbytes(self) -> int:
         """Number of bytes held."""
-        return self.counts.nbytes + self.communities.nbytes + self.weights.nbytes + self.strengths.nbytes
+        held = self.counts.nbytes + self.communities.nbytes + self.weights.nbytes + self.strengths.nbytes
+        return held + (0 if self.rest is None else self.rest.nbytes)
 
     def memberships(self, nodes: NDArray[np.int64], numbers: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the memberships of some nodes, nodes x communities; community k gets the number numbers[k]."""
+        """Return the memberships of some nodes, nodes x communities; community k gets the number numbers[k].
+
+        Communities that a row does not list have equal parts of its rest, or zero where there is none.
+        """
         offsets, found = self.packed().offsets, np.zeros((len(nodes), len(numbers)))
         for i, a in enumerate(nodes):
             row = slice(int(offsets[a]), int(offsets[a + 1]))
+            if self.rest is not None:
+                found[i] = self.rest[a] / max(len(numbers) - (row.stop - row.start), 1)
             found[i, numbers[np.asarray(self.communities[row], dtype=np.int64)]] = self.weights[row]
         return np.asarray(found / found.sum(axis=1, keepdims=True))
 
@@ -93,7 +108,9 @@ class SampleStore:
     every: int = 1
     samples: list[PosteriorSample] = field(default_factory=list)
 
-    def offer(self, number: int, sweep: int, rows: Rows, strengths: NDArray[np.float64]) -> None:
+    def offer(
+        self, number: int, sweep: int, rows: Rows, strengths: NDArray[np.float64], even_rest: bool = False
+    ) -> None:
         """Keep the state after sample `number` (from 0) if it is one of those to keep."""
         if number % self.every:
             return
@@ -102,7 +119,7 @@ class SampleStore:
             self.every *= 2
             if number % self.every:
                 return
-        self.samples.append(PosteriorSample.of(sweep, rows, strengths))
+        self.samples.append(PosteriorSample.of(sweep, rows, strengths, even_rest))
         if self.limit is None:
             self.limit = sample_limit(len(rows.total), self.samples[0].nbytes)
 
@@ -123,6 +140,7 @@ def sample_arrays(samples: Sequence[PosteriorSample]) -> dict[str, NDArray[Any]]
     """Return the posterior samples of one chain as a few long arrays; none where there are no samples."""
     if not samples:
         return {}
+    rest = [sample.rest for sample in samples if sample.rest is not None]
     return {
         "sweep": np.array([sample.sweep for sample in samples], dtype=np.int64),
         "lengths": np.array([len(sample.weights) for sample in samples], dtype=np.int64),
@@ -130,7 +148,7 @@ def sample_arrays(samples: Sequence[PosteriorSample]) -> dict[str, NDArray[Any]]
         "communities": np.concatenate([sample.communities for sample in samples]),
         "weights": np.concatenate([sample.weights for sample in samples]),
         "strengths": np.stack([sample.strengths for sample in samples]),
-    }
+    } | ({"rest": np.stack(rest)} if rest else {})
 
 
 def check_samples(arrays: Mapping[str, NDArray[Any]], nodes: int, strengths: tuple[int, ...]) -> None:
@@ -153,6 +171,10 @@ def check_samples(arrays: Mapping[str, NDArray[Any]], nodes: int, strengths: tup
         "weights": (np.uint16, (entries,)),
         "strengths": (np.float32, (samples, *strengths)),
     }
+    if "rest" in arrays:
+        if general:
+            raise Damaged("the posterior samples have a rest, which the general model has not")
+        layout["rest"] = (np.uint16, (samples, nodes))
     check_layout(arrays, layout)
     check_range("sweep of the posterior samples", arrays["sweep"], 2**62)
     check_range("lengths of the posterior samples", arrays["lengths"], entries + 1)
@@ -173,10 +195,15 @@ def samples_from(arrays: Mapping[str, NDArray[Any]]) -> tuple[PosteriorSample, .
         return ()
     sweep, counts, strengths = arrays["sweep"], arrays["counts"], arrays["strengths"]
     communities, weights, lengths = arrays["communities"], arrays["weights"], arrays["lengths"]
-    ends = np.cumsum(lengths)
+    ends, rest = np.cumsum(lengths), arrays.get("rest", [None] * len(sweep))
     return tuple(
         PosteriorSample(
-            int(sweep[i]), counts[i], communities[end - n : end], weights[end - n : end], strengths[i]
+            int(sweep[i]),
+            counts[i],
+            communities[end - n : end],
+            weights[end - n : end],
+            strengths[i],
+            rest[i],
         )
         for i, (n, end) in enumerate(zip(lengths, ends, strict=True))
     )

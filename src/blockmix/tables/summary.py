@@ -46,9 +46,14 @@ class ChainSummary:
         shape = (communities + 1,) if strengths is None else strengths
         return cls(new_running(nodes, entries), np.zeros(shape), np.zeros(shape))
 
-    def add(self, sweep: int, rows: Rows, strengths: NDArray[np.float64], workers: Workers) -> None:
-        """Add the state of the chain after a sweep as one more sample."""
-        self.kept.offer(self.samples, sweep, rows, strengths)
+    def add(
+        self, sweep: int, rows: Rows, strengths: NDArray[np.float64], workers: Workers, even_rest: bool = False
+    ) -> None:  # fmt: skip
+        """Add the state of the chain after a sweep as one more sample; `even_rest` as in `samplers.contract`.
+
+        The running means are those of listed communities: a rest is part of the posterior sample alone.
+        """
+        self.kept.offer(self.samples, sweep, rows, strengths, even_rest)
         self.samples += 1
         samples = float(self.samples)
 

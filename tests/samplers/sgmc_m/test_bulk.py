@@ -8,6 +8,7 @@ from scipy import stats
 
 from blockmix.model.reference import Globals, pair_likelihood
 from blockmix.numerics.purposes import DRAW_BULK, DRAW_MEMBERSHIPS, DRAW_NON_PARTNERS
+from blockmix.numerics.workers import Workers
 from blockmix.samplers.langevin.dynamics import Dynamics, local_step, two_normals
 from blockmix.samplers.minibatch import PairBatch
 from blockmix.samplers.sgmc_m import reference as ref
@@ -21,7 +22,7 @@ from blockmix.samplers.sgmc_m.frame import (
     new_split_scratch,
 )
 from blockmix.samplers.sgmc_m.nodes import update_node, update_range
-from blockmix.samplers.sgmc_m.pairs import add_split_probabilities, count_pairs
+from blockmix.samplers.sgmc_m.pairs import count_pairs
 from blockmix.samplers.sgmc_m.split import promoted_part, split_row
 from blockmix.samplers.sgmc_m.table import (
     count_active,
@@ -41,6 +42,7 @@ from blockmix.samplers.sgmc_m.table import (
 )
 from blockmix.tables.layout import Key, Network
 from blockmix.tables.minibatch import sample_neighbors, sample_non_neighbors
+from blockmix.tables.predictor import Predictor
 
 # Rows are kept in single precision; everything is computed in double precision from what is kept.
 SINGLE = 2e-6
@@ -176,13 +178,14 @@ def test_link_probabilities_have_the_bulk_in_them(seed):
     rng = np.random.default_rng(seed)
     rows, g = random_splits(rng), random_globals(rng)
     pairs = np.array([(a, b) for a in range(NODES) for b in range(NODES) if a != b])
-    out = np.ones(len(pairs))
-    scratch = new_split_scratch(COMMUNITIES, 1, 1, 0)
-    add_split_probabilities(pairs, 0.25, 2.0, table_from(rows), np.nan, strength_of(g), scratch, out)
+    out, strengths = np.ones(len(pairs)), np.append(g.beta, g.delta)
+    shown = largest_entries(table_from(rows), COMMUNITIES, COMMUNITIES)
+    with Workers(1) as workers:
+        predictor = Predictor(np.zeros(NODES, dtype=bool), even_rest=True)
+        predictor.predict(workers, pairs, shown, strengths, 0.25, 2.0, out)
     pi = [row.memberships() for row in rows]
     exact = [pair_likelihood(1, pi[a], pi[b], g.beta, g.delta) for a, b in pairs]
     assert out == pytest.approx(0.25 + 2.0 * np.array(exact), rel=SINGLE)
-    assert (scratch.place == -1).all()
 
 
 @pytest.mark.parametrize("y", [0, 1])

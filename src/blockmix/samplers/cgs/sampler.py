@@ -69,7 +69,7 @@ class Cgs:
     sample of both given the training pairs. A sweep measures `changed`, the share of pairs with new indicators.
     """
 
-    name, samples = "cgs", True
+    name, samples, even_rest = "cgs", True, False
     Options = CgsOptions
 
     def __init__(self, data: HeldOut, model: Model, options: CgsOptions, workers: Workers) -> None:

@@ -49,7 +49,7 @@ class Lmc:
     and of strengths.
     """
 
-    name, samples = "lmc", True
+    name, samples, even_rest = "lmc", True, False
     Options = LmcOptions
 
     def __init__(self, data: HeldOut, model: Model, options: LmcOptions, workers: Workers) -> None:

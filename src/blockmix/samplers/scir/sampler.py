@@ -39,7 +39,7 @@ class Scir:
     `links_inside`, the expected number of links inside communities.
     """
 
-    name, samples = "scir", True
+    name, samples, even_rest = "scir", True, False
     Options = ScirOptions
 
     def __init__(

@@ -60,7 +60,7 @@ class Sgmc:
     value given, or a tenth of the density.
     """
 
-    name, samples = "sgmc", True
+    name, samples, even_rest = "sgmc", True, False
     Options = SgmcOptions
 
     def __init__(self, data: HeldOut, model: Model, options: SgmcOptions, workers: Workers) -> None:

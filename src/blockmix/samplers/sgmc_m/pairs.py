@@ -1,4 +1,4 @@
-"""Pairs of nodes under rows with a bulk: link probabilities, (M1) by (A4), and the update of the strengths, (A10)."""
+"""Pairs of nodes under rows with a bulk: their sums over communities, (A4), and the update of the strengths, (A10)."""
 
 from __future__ import annotations
 
@@ -27,32 +27,6 @@ def shared_sums(
         excess += strength.excess[k] * both
         overlap += both
     return excess, overlap
-
-
-@lean_kernel
-def add_split_probabilities(
-    pairs: np.ndarray, keep: float, share: float, table: SplitRows, between: float, strength: Strength,
-    scratch: SplitScratch, out: np.ndarray,
-) -> None:  # fmt: skip
-    """Set out = keep * out + share * (M1) for every pair, the bulk's part included.
-
-    A pair of isolated nodes has the pooled row (`pooled`) at both ends; its probability is `between`.
-    """
-    loaded, count, p, mean = np.int64(-1), 0, 0.0, 0.0
-    for i in range(len(pairs)):
-        a = pairs[i, 0]
-        if a == pairs[i, 1]:
-            out[i] = keep * out[i] + share * between
-            continue
-        if a != loaded:
-            clear_places(count, scratch)
-            count, loaded = load_row(a, table, scratch), a
-            inverse = 1.0 / table.total[a]
-            p = table.bulk[a] * inverse
-            mean, _ = normalise(count, p, inverse, strength, scratch)
-        excess, _ = shared_sums(pairs[i, 1], p, mean, table, strength, scratch)
-        out[i] = keep * out[i] + share * (strength.background + excess)
-    clear_places(count, scratch)
 
 
 @lean_kernel

@@ -34,8 +34,7 @@ from blockmix.samplers.sgmc_m.frame import (
 from blockmix.samplers.sgmc_m.iterations import FULL_BUFFER, FULL_TABLE, LARGE_BATCH, Room, iterate
 from blockmix.samplers.sgmc_m.nodes import update_range
 from blockmix.samplers.sgmc_m.options import SgmcMOptions
-from blockmix.samplers.sgmc_m.pairs import add_split_probabilities, update_strengths
-from blockmix.samplers.sgmc_m.pooled import with_pooled_row
+from blockmix.samplers.sgmc_m.pairs import update_strengths
 from blockmix.samplers.sgmc_m.table import (
     SplitRows,
     check_split_rows,
@@ -58,6 +57,7 @@ from blockmix.samplers.starts.partition import find_parts
 from blockmix.stored import check_layout, check_range
 from blockmix.tables.checks import MOST_SWEEPS
 from blockmix.tables.layout import Rows
+from blockmix.tables.predictor import Predictor
 
 # The arguments of `table_of`, by their names in a checkpoint.
 ROW_ARRAYS = ("count", "active", "bulk", "total", "community", "phi")
@@ -90,7 +90,9 @@ class SgmcM:
         self.nodes, self.communities = graph.n_nodes, model.communities
         k = self.communities
         self.slots = min(options.slots, k)
-        self.isolated = graph.degrees == 0
+        # At threshold 1 all communities are listed, and where a row has a slot for each nothing is left over.
+        self.even_rest = options.threshold < 1.0 or self.slots < k
+        self.predictor = Predictor(graph.degrees == 0, self.even_rest)
         self.batches = MiniBatches(data, options.batch_non_links)
         self.how = Dynamics(
             options.neighbors, options.non_neighbors, options.batch_non_links, node_concentrations(model, graph),
@@ -121,7 +123,8 @@ class SgmcM:
         """Compile the kernels, or load them from the cache, by a sweep on a network of six nodes."""
         tiny = small_network()
         with Workers(1) as one:
-            sampler = SgmcM(tiny, Model(3), SgmcMOptions(start="random"), one)
+            threshold = self.options.threshold if self.even_rest else 1.0
+            sampler = SgmcM(tiny, Model(3), SgmcMOptions(start="random", threshold=threshold), one)
             state = sampler.init((0, 0))
             sampler._iterate_shared(state, (0, 0), sampler._schedule(True))
             sampler.step(state, (0, 0), True)
@@ -249,7 +252,7 @@ class SgmcM:
         return state.sweep
 
     def memberships(self, state: SgmcMState) -> Rows:
-        """Return the largest listed communities of every node, without the bulk and those beyond `slots`."""
+        """Return the largest listed communities of every node; the bulk and those beyond `slots` are its even rest."""
         return largest_entries(state.table, self.slots, self.communities)
 
     def strengths(self, state: SgmcMState) -> NDArray[np.float64]:
@@ -259,22 +262,9 @@ class SgmcM:
     def predict(
         self, state: SgmcMState, pairs: NDArray[np.int64], keep: float, share: float, out: NDArray[np.float64]
     ) -> None:
-        """Set out = keep * out + share * (M1) of every pair, with everything that is in the bulk (A4).
-
-        Isolated nodes have the pooled row that they have in `tables.predictor`, here as a row of the table, and two of
-        them the probability that they have there.
-        """
-        strength, table, between = self._strength(state.strengths), state.table, float("nan")
-        if self.isolated[pairs].any():
-            table, between = with_pooled_row(table, np.flatnonzero(self.isolated), strength)
-            pairs = np.where(self.isolated[pairs], self.nodes, pairs)
-
-        def predict(worker: int, begin: int, end: int) -> None:
-            add_split_probabilities(
-                pairs[begin:end], keep, share, table, between, strength, self.scratch[worker], out[begin:end]
-            )
-
-        self.workers.share(len(pairs), predict)
+        """Set out = keep * out + share * (M1) of every pair: of the rows shown, with all others evenly in the rest."""
+        rows, strengths = self.memberships(state), self.strengths(state)
+        self.predictor.predict(self.workers, pairs, rows, strengths, keep, share, out)
 
     def arrays(self, state: SgmcMState) -> dict[str, NDArray[Any]]:
         """Return the arrays of the state, for a checkpoint: rows without the room between them."""

@@ -101,7 +101,7 @@ class Svi:
     `strength_step`, the size of its last step of the strengths.
     """
 
-    name, samples = "svi", False
+    name, samples, even_rest = "svi", False, False
     Options = SviOptions
 
     def __init__(self, data: HeldOut, model: Model, options: SviOptions, workers: Workers) -> None:
