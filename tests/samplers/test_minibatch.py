@@ -17,12 +17,21 @@ from blockmix.samplers.sgmc.reference import (
     block_membership_gradient,
     block_strength_gradient,
     membership_gradient,
+    network_pair_scale,
     pair_scale,
     partner_weight,
     partners_of,
+    printed_pair_scale,
+    printed_partner_weight,
     strength_gradient,
 )
-from blockmix.tables.minibatch import non_neighbors, nth_non_neighbor, sample_neighbors, sample_non_neighbors
+from blockmix.tables.minibatch import (
+    non_neighbors,
+    nth_non_neighbor,
+    sample_neighbors,
+    sample_non_neighbors,
+    sample_partners,
+)
 
 EXACT = 1e-12
 # Links and hidden pairs of small networks: hidden links have left the links already.
@@ -76,6 +85,18 @@ def pair_batches(nodes, adjacency, observed, non_links):
                 yield 0.5 / nodes / comb(len(population), size), a, y, np.array(others, dtype=int), scale
 
 
+def network_batches(nodes, adjacency, observed, non_links):
+    """Every mini-batch whose non-links come from the whole network, (L11): probability, y, pairs, scale."""
+    free = [p for p in combinations(range(nodes), 2) if observed[p] and not adjacency[p]]
+    size = min(non_links, len(free))
+    scale = network_pair_scale(size, adjacency, observed)
+    for pairs in combinations(free, size):
+        yield 0.5 / comb(len(free), size), 0, np.array(pairs, dtype=int).reshape(-1, 2), scale
+    for probability, a, y, others, scale in pair_batches(nodes, adjacency, observed, non_links):
+        if y:
+            yield probability, 1, np.stack([np.full(len(others), a), others], axis=1), scale
+
+
 def pair_sum(nodes, adjacency, observed, term):
     """The sum over all training pairs."""
     pairs = [(a, b) for a in range(nodes) for b in range(a + 1, nodes) if observed[a, b]]
@@ -99,6 +120,10 @@ def test_gradients_of_strengths_are_unbiased_over_all_mini_batches(network, stat
             mean = mean + probability * scale * term(y, pairs)
             total_probability += probability
         assert total_probability == pytest.approx(1.0, abs=EXACT)
+        np.testing.assert_allclose(mean, pair_sum(nodes, adjacency, observed, term), atol=EXACT)
+        mean = 0.0
+        for probability, y, pairs, scale in network_batches(nodes, adjacency, observed, non_links):
+            mean = mean + probability * scale * term(y, pairs)
         np.testing.assert_allclose(mean, pair_sum(nodes, adjacency, observed, term), atol=EXACT)
 
 
@@ -163,12 +188,51 @@ def test_the_kernel_draws_exactly_these_mini_batches_with_these_scales(network, 
     counts = dict.fromkeys(known, 0)
     for t in range(draws):
         batch = batches.draw((3, 4), t)
-        name = (batch.node, batch.y, tuple(sorted(batch.others.tolist())))
+        assert (batch.first == batch.nodes[0]).all()
+        np.testing.assert_array_equal(batch.nodes[1:], batch.second)
+        name = (int(batch.nodes[0]), batch.y, tuple(sorted(batch.second.tolist())))
         counts[name] += 1
-        assert len(batch.others) == 0 or batch.scale == pytest.approx(known[name][1], rel=1e-15)
+        assert len(batch.second) == 0 or batch.scale == pytest.approx(known[name][1], rel=1e-15)
     expected = np.array([known[name][0] for name in known]) * draws
     statistic = float(np.sum((np.array([counts[name] for name in known]) - expected) ** 2 / expected))
     assert statistic < chi2.ppf(1 - 1e-5, max(len(known) - 1, 1))
+
+
+@pytest.mark.parametrize("non_links", [1, 2, 100])
+@pytest.mark.parametrize("printed", [False, True])
+def test_the_kernel_draws_non_links_of_the_network_all_alike(network, non_links, printed):
+    """(L11), (L12) As often as it should, each node once: chi-square, false alarm 1e-5 a case."""
+    nodes, adjacency, observed, data = network
+    batches, draws = MiniBatches(data, non_links, network=True, printed=printed), 6000
+    known, counts = {}, {}
+    for probability, y, pairs, scale in network_batches(nodes, adjacency, observed, non_links):
+        name = (y, tuple(sorted(map(tuple, pairs.tolist()))))
+        known[name] = known.get(name, 0.0) + probability
+        counts[name, "scale"] = scale
+    seen = dict.fromkeys(known, 0)
+    for t in range(draws):
+        batch = batches.draw((3, 4), t)
+        pairs = np.stack([batch.first, batch.second], axis=1).tolist()
+        name = (batch.y, tuple(sorted(map(tuple, pairs))))
+        seen[name] += 1
+        assert sorted(batch.nodes.tolist()) == sorted(set(batch.nodes.tolist()))
+        assert {end for pair in pairs for end in pair} <= set(batch.nodes.tolist())
+        if pairs:
+            exact = counts[name, "scale"]
+            want = printed_pair_scale(nodes, batch.y, len(pairs)) if printed else exact
+            assert batch.scale == pytest.approx(want, rel=1e-15)
+    expected = np.array(list(known.values())) * draws
+    statistic = float(np.sum((np.array(list(seen.values())) - expected) ** 2 / expected))
+    assert statistic < chi2.ppf(1 - 1e-5, max(len(known) - 1, 1))
+
+
+def test_the_printed_scale_of_one_nodes_non_links_is_that_of_the_paper(network):
+    """(L12) m N = N^2/n, whatever the node."""
+    nodes, _, _, data = network
+    batches = MiniBatches(data, 2, printed=True)
+    drawn = [batch for t in range(200) if not (batch := batches.draw((3, 4), t)).y and len(batch.second)]
+    for batch in drawn:
+        assert batch.scale == pytest.approx(printed_pair_scale(nodes, 0, len(batch.second)), rel=1e-15)
 
 
 def test_partners_come_with_their_exact_weights(network):
@@ -189,6 +253,12 @@ def test_partners_come_with_their_exact_weights(network):
             assert set(out[:count]) <= set(far)
             assert len(set(out[:count])) == count == min(most, len(far))
             assert count * weight == pytest.approx(len(far), abs=EXACT)
+            drawn = out[:count].tolist()
+            for printed in (False, True):
+                again, c_0 = sample_partners(a, most, printed, batches.network, key, out)
+                assert out[:again].tolist() == drawn
+                scale = printed_partner_weight if printed else partner_weight
+                assert not again or c_0 == pytest.approx(scale(a, 0, again, adjacency, observed), rel=1e-15)
 
 
 def test_a_sweep_updates_about_every_node_once():
@@ -199,6 +269,10 @@ def test_a_sweep_updates_about_every_node_once():
         graph, empty, np.empty(0, dtype=bool), "none", 0.0, graph.density, 0, np.zeros(401, dtype=np.int64),
         np.empty(0, dtype=graph.neighbors.dtype),
     )  # fmt: skip
+    for source in (False, True):
+        batches = MiniBatches(data, 20, network=source)
+        drawn = [len(batches.draw((1, 2), t).nodes) for t in range(50 * batches.per_sweep)]
+        assert sum(drawn) / 50 == pytest.approx(400, rel=0.05)
     batches = MiniBatches(data, 20)
     drawn = [len(batches.draw((1, 2), t).nodes) for t in range(50 * batches.per_sweep)]
     assert sum(drawn) / 50 == pytest.approx(400, rel=0.05)

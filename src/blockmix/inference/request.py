@@ -90,9 +90,15 @@ class FitRequest:
 
     @property
     def prior(self) -> Model:
-        """The model; with one community while their number is still to be chosen."""
-        k = 1 if self.auto else self.communities
-        return Model(k, self.alpha, self.eta, self.background, self.model)  # type: ignore[arg-type]
+        """The model; with one community while their number is still to be chosen.
+
+        With form="paper" of a sampler alpha, if not given, is the paper's 1/K, for isolated nodes as well.
+        """
+        k = 1 if self.auto else int(self.communities)
+        alpha = self.alpha
+        if alpha is None and getattr(self.options, "form", "") == "paper":
+            alpha = 1.0 / k
+        return Model(k, alpha, self.eta, self.background, self.model)
 
     @property
     def every(self) -> float:

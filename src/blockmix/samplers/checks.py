@@ -1,8 +1,12 @@
-"""Checks that the settings of samplers share; each names the setting, what was given and what is allowed."""
+"""Checks that the settings of samplers share; each names the setting, what was given and what is allowed.
+
+`take_form` gives settings that were left out the values of a form.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 from blockmix.errors import InputError
@@ -26,3 +30,10 @@ def check_choice(name: str, value: Any, known: tuple[str, ...]) -> None:
     """Refuse anything but one of a few words."""
     if value not in known:
         raise InputError(f"{name} must be one of {', '.join(known)}, not {value!r}")
+
+
+def take_form(options: Any, values: Mapping[str, Any]) -> None:
+    """Give every setting of a frozen dataclass that is None the value that its form stands for."""
+    for name, value in values.items():
+        if getattr(options, name) is None:
+            object.__setattr__(options, name, value)

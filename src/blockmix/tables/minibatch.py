@@ -1,4 +1,4 @@
-"""Stratified mini-batches: pairs of one node for the strengths, and a sample of partners for every membership.
+"""Stratified mini-batches: pairs for the strengths, and a sample of partners for every membership.
 
 A mini-batch of pairs is a node a drawn uniformly and a fair coin: all training links of a, or n of its training
 non-links, drawn without replacement. Every pair has two ends and is reached from either of them, so with
@@ -15,24 +15,53 @@ The partners of a node are n_1 of its neighbours and n_0 of its non-neighbours, 
 
 and all of them, with weight 1, where there are no more than that (E4). Held-out pairs enter neither (E5).
 
+The paper draws non-links from the whole network (L11) and prints other scales (L12); `Strata` chooses.
+
 Random numbers are keyed by chain, iteration and node (`key.sweep` counts iterations here). Non-neighbours are
 never listed: the one of a given rank is found by bisection, so that nothing is rejected on a nearly complete network.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
 from blockmix.numerics.compile import kernel
 from blockmix.numerics.philox import Word, philox4x32, stream_word
-from blockmix.numerics.purposes import DRAW_BATCH, DRAW_BATCH_NON_LINKS, DRAW_PARTNERS
+from blockmix.numerics.purposes import (
+    DRAW_BATCH,
+    DRAW_BATCH_NON_LINKS,
+    DRAW_NON_PARTNERS,
+    DRAW_PARTNERS,
+)
 from blockmix.numerics.variates import uniform53
 from blockmix.tables.layout import Key, Network
 
 _TOP_BIT = np.uint32(31)
 
 Nodes = NDArray[np.int64]
+
+
+class Strata(NamedTuple):
+    """How mini-batches of pairs are drawn: n non-links, from one node or from the network, with which scales.
+
+    `above` is empty for the non-links of one node. For those of the network above[a] counts the non-links (c, d) with
+    c < a and c < d, and above[N] all of them. `printed` chooses the scales of (L12).
+    """
+
+    non_links: int
+    above: NDArray[np.int64]
+    printed: bool
+
+
+class PairRoom(NamedTuple):
+    """Room for a mini-batch: the two ends of its pairs, and its nodes."""
+
+    first: Nodes
+    second: Nodes
+    nodes: Nodes
 
 
 @kernel
@@ -136,20 +165,81 @@ def sample_non_neighbors(
 
 
 @kernel
-def draw_pairs(network: Network, non_links: int, key: Key, out: np.ndarray) -> tuple[int, int, int, float]:
-    """(L1) Draw a stratified mini-batch of pairs; return node a, y, the number of pairs and their scale h.
+def sample_partners(
+    a: int, most: int, printed: bool, network: Network, key: Key, out: np.ndarray
+) -> tuple[int, float]:
+    """(L2) Draw non-neighbours for the update of a's memberships, with the exact c_0 or (L12) the printed one."""
+    count, weight = sample_non_neighbors(a, most, DRAW_NON_PARTNERS, network, key, out)
+    if printed and count > 0:
+        nodes, degree = len(network.offsets) - 1, network.offsets[a + 1] - network.offsets[a]
+        return count, (nodes - degree) / count
+    return count, weight
 
-    The pairs are (a, out[i]), all links (y = 1) or all non-links (y = 0). `out` has room for the largest degree and
-    for `non_links` nodes.
+
+@kernel
+def nth_non_link(rank: int, strata: Strata, network: Network) -> tuple[int, int]:
+    """Find the non-link (a, b), a < b, with this rank among all of the network, ordered by a and then by b."""
+    a = count_up_to(strata.above, 0, len(strata.above), rank) - 1
+    before = strata.above[a]
+    below = non_neighbors(a, network) - (strata.above[a + 1] - before)
+    return a, nth_non_neighbor(below + rank - before, a, network)
+
+
+@kernel
+def add_node(a: int, count: int, nodes: np.ndarray) -> int:
+    """Add a node to nodes[:count] where it is not among them; returns how many there are now."""
+    for i in range(count):
+        if nodes[i] == a:
+            return count
+    nodes[count] = a
+    return count + 1
+
+
+@kernel
+def draw_from_network(strata: Strata, network: Network, key: Key, room: PairRoom) -> tuple[int, int, float]:
+    """(L11) Draw non-links from all of the network; returns how many, the number of their nodes, and h."""
+    population = strata.above[len(strata.above) - 1]
+    count = min(strata.non_links, population)
+    if count == population:
+        for rank in range(population):
+            room.second[rank] = rank
+    else:
+        sample_ranks(count, population, DRAW_BATCH_NON_LINKS, 0, key, room.second)
+    nodes = 0
+    for i in range(count):
+        a, b = nth_non_link(room.second[i], strata, network)
+        room.first[i], room.second[i] = a, b
+        nodes = add_node(b, add_node(a, nodes, room.nodes), room.nodes)
+    return count, nodes, 2.0 * population / max(count, 1)
+
+
+@kernel
+def draw_pairs(network: Network, strata: Strata, key: Key, room: PairRoom) -> tuple[int, int, int, float]:
+    """(L1), (L11) Draw a stratified mini-batch of pairs; return y, the numbers of pairs and nodes, and the scale h.
+
+    The pairs are (room.first[i], room.second[i]), all links (y = 1) or all non-links (y = 0); every node of them is
+    once in `room.nodes`. Pairs with the same first node are next to each other.
     """
     nodes = len(network.offsets) - 1
     w0, w1, w2, _ = philox4x32(
         np.uint32(0), key.sweep, stream_word(DRAW_BATCH, 0), np.uint32(0), key.low, key.high
     )
     a = int(uniform53(w0, w1) * nodes)
-    if np.uint32(w2) >> _TOP_BIT:
-        degree = network.offsets[a + 1] - network.offsets[a]
-        count, weight = sample_neighbors(a, degree, network, key, out)
-        return a, 1, count, nodes * weight
-    count, weight = sample_non_neighbors(a, non_links, DRAW_BATCH_NON_LINKS, network, key, out)
-    return a, 0, count, nodes * weight
+    y = int(np.uint32(w2) >> _TOP_BIT)
+    if y == 0 and len(strata.above):
+        count, found, scale = draw_from_network(strata, network, key, room)
+    else:
+        if y:
+            degree = network.offsets[a + 1] - network.offsets[a]
+            count, weight = sample_neighbors(a, degree, network, key, room.second)
+        else:
+            count, weight = sample_non_neighbors(
+                a, strata.non_links, DRAW_BATCH_NON_LINKS, network, key, room.second
+            )
+        found, scale = count + 1, nodes * weight
+        room.nodes[0] = a
+        for i in range(count):
+            room.first[i], room.nodes[i + 1] = a, room.second[i]
+    if y == 0 and strata.printed and count > 0:
+        scale = np.float64(nodes) * nodes / count
+    return y, count, found, scale

@@ -248,10 +248,10 @@ def test_a_fixed_background_stays_and_a_learned_one_is_limited_at_first(network)
     assert chain(network, {}, BACKGROUND_SWEEPS + 50)[2].background != pytest.approx(limit, rel=1e-9)
 
 
-def test_only_a_run_of_the_strengths_moves_with_a_mini_batch(network):
+def test_only_a_subset_of_the_strengths_moves_with_a_mini_batch(network):
     sampler, state, _ = chain(network, {"strength_share": 0.4}, 1)
     before, per_sweep = state.strengths.value[:-1].copy(), sampler.batches.per_sweep
-    assert sampler.how.run == 2
+    assert sampler.how.subset == 2
     sampler.batches.__class__ = type("One", (type(sampler.batches),), {"per_sweep": 1})
     sampler.step(state, KEY, False)
     assert (state.strengths.value[:-1] != before).sum() == 2
@@ -274,6 +274,9 @@ def test_only_a_run_of_the_strengths_moves_with_a_mini_batch(network):
         ({"start": "truth"}, "start must be one of partition, random"),
         ({"totals": "huge"}, "totals must be one of auto, degree, prior"),
         ({"preconditioned": 1}, "preconditioned must be True or False"),
+        ({"form": "printed"}, "form must be one of corrected, paper"),
+        ({"non_links_of": "graph"}, "non_links_of must be one of node, network"),
+        ({"scales": 1}, "scales must be one of exact, printed"),
         ({"preconditioned": False, "totals": "degree"}, "printed update"),
     ],
 )

@@ -41,7 +41,7 @@ from blockmix.samplers.sgmc_m.table import (
     with_room,
 )
 from blockmix.tables.layout import Key, Network
-from blockmix.tables.minibatch import sample_neighbors, sample_non_neighbors
+from blockmix.tables.minibatch import Strata, sample_neighbors, sample_non_neighbors
 from blockmix.tables.predictor import Predictor
 
 # Rows are kept in single precision; everything is computed in double precision from what is kept.
@@ -85,7 +85,8 @@ def strength_of(g):
 
 def frame_of(network, table, g, alpha, expand, settings=SETTINGS):
     """Return the frame of an iteration in which every community is active somewhere."""
-    how = Dynamics(3, 3, 4, alpha, True, expand, COMMUNITIES, True)
+    strata = Strata(4, np.zeros(0, dtype=np.int64), False)
+    how = Dynamics(3, 3, strata, alpha, True, expand, COMMUNITIES, True)
     pool = Pool(np.zeros(COMMUNITIES, dtype=np.int32), 0, np.ones(COMMUNITIES, dtype=np.int64))
     return Frame(network, table, how, settings, strength_of(g), pool, KEY)
 
@@ -188,19 +189,26 @@ def test_link_probabilities_have_the_bulk_in_them(seed):
     assert out == pytest.approx(0.25 + 2.0 * np.array(exact), rel=SINGLE)
 
 
+# One node with three others, and pairs from all over the network, one node twice.
+FIRSTS, SECONDS = {"node": [1, 1, 1], "network": [1, 2, 2, 0]}, {"node": [3, 5, 8], "network": [3, 5, 1, 8]}
+
+
 @pytest.mark.parametrize("y", [0, 1])
 @pytest.mark.parametrize("seed", range(3))
-def test_pairs_inside_every_community_are_those_of_the_reference(seed, y):
+@pytest.mark.parametrize("source", FIRSTS)
+def test_pairs_inside_every_community_are_those_of_the_reference(seed, y, source):
     rng = np.random.default_rng(seed)
     rows, g = random_splits(rng), random_globals(rng)
-    others, scale = np.array([3, 5, 8]), 4.0
+    first, second, scale = np.array(FIRSTS[source]), np.array(SECONDS[source]), 4.0
     scratch = new_split_scratch(COMMUNITIES, 1, 1, 0)
     scratch.inside[:] = np.nan
-    base, apart = count_pairs(PairBatch(1, y, others, scale), table_from(rows), strength_of(g), scratch)
-    expected = scale * ref.pair_counts(y, [(rows[1], rows[b]) for b in others], g)
+    batch = PairBatch(y, first, second, scale, np.unique([first, second]))
+    base, apart = count_pairs(batch, table_from(rows), strength_of(g), scratch)
+    pairs = [(rows[a], rows[b]) for a, b in zip(first, second, strict=True)]
+    expected = scale * ref.pair_counts(y, pairs, g)
     powered = g.beta if y else 1.0 - g.beta
     assert powered * (base + scratch.inside) == pytest.approx(expected, rel=1e-5, abs=1e-6)
-    outside = scale * len(others) - expected.sum()
+    outside = scale * len(first) - expected.sum()
     assert (g.delta if y else 1.0 - g.delta) * apart == pytest.approx(outside, rel=1e-5, abs=1e-6)
 
 

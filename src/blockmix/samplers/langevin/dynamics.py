@@ -18,6 +18,7 @@ from blockmix.numerics.purposes import DRAW_STRENGTHS, DRAW_SUBSET
 from blockmix.numerics.special import normal_quantile
 from blockmix.numerics.variates import uniform, uniform53
 from blockmix.tables.layout import Key
+from blockmix.tables.minibatch import Strata
 
 # Totals are divisors: a row that underflows is set to the first. A likelihood below the second is rounding error.
 LEAST_TOTAL, LEAST_LIKELIHOOD = 1e-30, 1e-12
@@ -52,18 +53,18 @@ class Schedule(NamedTuple):
 class Dynamics(NamedTuple):
     """The settings of an update.
 
-    Partners n_1 and n_0 of (L2), non-links n of (L1), alpha of every node, the form of the update (`preconditioned`
+    Partners n_1 and n_0 of (L2), how pairs are drawn, alpha of every node, the form of the update (`preconditioned`
     chooses (L5) or (L6), `expand` gives s_a the prior Gamma(K alpha + degree, 1) of (S1)), how many strengths move with
     a mini-batch, and whether the background does.
     """
 
     neighbors: int
     non_neighbors: int
-    batch_non_links: int
+    strata: Strata
     alpha: NDArray[np.float64]
     preconditioned: bool
     expand: bool
-    run: int
+    subset: int
     learn_background: bool
 
 
@@ -140,8 +141,17 @@ def move_strength(
     return link
 
 
-@kernel
-def first_of_run(count: int, key: Key) -> int:
-    """Draw where the run of strengths begins that this mini-batch moves; a run continues at 0 after the last."""
-    u = uniform(key.low, key.high, np.uint32(0), key.sweep, stream_word(DRAW_SUBSET, 0), np.uint32(0))
-    return int(u * count)
+@inlined_kernel
+def in_subset(k: int, count: int, left: int, key: Key) -> bool:
+    """(L13) Tell whether number k of `count` is in the random subset that this mini-batch moves.
+
+    `left` counts the members that are still to be found among k, k + 1, ..., count - 1: number k is one of them with
+    probability left/(count - k), which gives every subset of its size the same probability.
+    """
+    if left >= count - k:
+        return True
+    if left <= 0:
+        return False
+    word = stream_word(DRAW_SUBSET, 0)
+    u = uniform(key.low, key.high, np.uint32(k), key.sweep, word, np.uint32(0))
+    return u * (count - k) < left

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 from blockmix.errors import InputError
-from blockmix.samplers.checks import check_choice, check_count, check_positive
+from blockmix.samplers.checks import check_choice, check_count, check_positive, take_form
 
 # The paper's schedule is eps_t = (1024 + t)^-0.5, for memberships and strengths alike.
 PAPER_DELAY, PAPER_STEP = 1024.0, 1024.0**-0.5
@@ -23,6 +24,18 @@ DELAY_SWEEPS = 100.0
 BACKGROUND_SWEEPS, BACKGROUND_SHARE = 50, 0.1
 
 
+# What form="paper" stands for; every entry is also a setting of its own. The paper gives no size for the random subset
+# of strengths: one half is a choice made here. It gives no start either; the authors' program has a random one.
+CORRECTED: dict[str, Any] = {
+    "preconditioned": True, "totals": "auto", "non_links_of": "node", "scales": "exact", "strength_share": 1.0,
+    "start": "partition",
+}  # fmt: skip
+PAPER: dict[str, Any] = {
+    "preconditioned": False, "totals": "prior", "non_links_of": "network", "scales": "printed",
+    "strength_share": 0.5, "start": "random",
+}  # fmt: skip
+
+
 @dataclass(frozen=True)
 class LangevinOptions:
     """Settings of `sgmc`, for either model, and of `sgmc-m`.
@@ -31,8 +44,14 @@ class LangevinOptions:
     (and the `bulk` mini-batch of sgmc-m), its tau the `delay` (and the `threshold` of sgmc-m).
 
     Arguments:
+        form: "corrected", or "paper": everything as printed. It only chooses the values of settings that are left out:
+            preconditioned=False, totals="prior", non_links_of="network", scales="printed", strength_share=0.5,
+            start="random", and the background is not learned. The paper's 10 + 10 partners are those of either form.
         neighbors, non_neighbors: partners sampled for the update of a node, n_1 and n_0 of (L2).
         batch_non_links: non-links in a mini-batch of pairs, n of (L1).
+        non_links_of: "node" draws them from the non-links of one node (L1), "network" from all of the network, as the
+            paper does (L11).
+        scales: "exact" weights of sampled pairs and partners, or those "printed", which are biased (L12).
         preconditioned: True samples the posterior (L5). False is the update as the paper prints it (L6),
             to reproduce the paper's figures: its long-run memberships and strengths are not the posterior (E2). Like
             the paper it does not learn the background: it has the value given, or a tenth of the density.
@@ -45,24 +64,30 @@ class LangevinOptions:
         strength_step: the first step of the strengths. Left out, 0.2/K, or the paper's with totals="prior".
         delay: iterations before an annealed step falls. Left out, those of 100 sweeps, or 1024 with totals="prior".
         decay: how fast it falls, above 0 and at most 1.
-        strength_share: share of the strengths that a mini-batch updates, a random run of them.
-        start: "partition", or "random": memberships drawn from a flat Dirichlet, as in the paper's code.
+        strength_share: share of the strengths that a mini-batch moves, a random subset of them (L13); left out, all.
+        start: "partition", or "random": memberships drawn from a flat Dirichlet, as in the paper's code. Left out,
+            "partition".
     """
 
+    form: str = "corrected"
     neighbors: int = 10
     non_neighbors: int = 10
     batch_non_links: int = 32
-    preconditioned: bool = True
-    totals: str = "auto"
+    non_links_of: str | None = None
+    scales: str | None = None
+    preconditioned: bool | None = None
+    totals: str | None = None
     schedule: str = "annealed"
     step: float | None = None
     strength_step: float | None = None
     delay: float | None = None
     decay: float = 0.5
-    strength_share: float = 1.0
-    start: str = "partition"
+    strength_share: float | None = None
+    start: str | None = None
 
     def __post_init__(self) -> None:
+        check_choice("form", self.form, ("corrected", "paper"))
+        take_form(self, PAPER if self.form == "paper" else CORRECTED)
         for name in ("neighbors", "non_neighbors", "batch_non_links"):
             check_count(name, getattr(self, name))
         # An Euler step of more than 4 grows without bound, and one of more than 1 is far from the diffusion.
@@ -72,6 +97,8 @@ class LangevinOptions:
         for name in ("decay", "strength_share"):
             check_positive(name, getattr(self, name), 1.0)
         for name, known in (
+            ("non_links_of", ("node", "network")),
+            ("scales", ("exact", "printed")),
             ("totals", ("auto", "degree", "prior")),
             ("schedule", ("annealed", "constant")),
             ("start", ("partition", "random")),
@@ -85,7 +112,17 @@ class LangevinOptions:
     @property
     def expand(self) -> bool:
         """Return whether totals are expanded (S1)."""
-        return self.preconditioned if self.totals == "auto" else self.totals == "degree"
+        return bool(self.preconditioned) if self.totals == "auto" else self.totals == "degree"
+
+    @property
+    def share(self) -> float:
+        """Return the share of the strengths that a mini-batch moves."""
+        return float(self.strength_share or 1.0)
+
+    @property
+    def fixed_background(self) -> bool:
+        """Return whether the background is fixed also where the model gives no value: as printed (L8)."""
+        return self.form == "paper" or not self.preconditioned
 
     def steps(self, communities: int) -> tuple[float, float]:
         """Return the first steps of memberships and strengths.

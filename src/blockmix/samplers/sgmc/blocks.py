@@ -10,7 +10,7 @@ import numpy as np
 
 from blockmix.model.links import outcome_probability
 from blockmix.numerics.compile import exact_kernel, lean_kernel
-from blockmix.samplers.langevin.dynamics import first_of_run, move_strength
+from blockmix.samplers.langevin.dynamics import in_subset, move_strength
 from blockmix.samplers.minibatch import PairBatch
 from blockmix.samplers.sgmc.nodes import Dense, Frame, Work, sum_pairs
 
@@ -37,21 +37,24 @@ def block_results(blocks: np.ndarray, work: Work) -> None:
 
 @exact_kernel
 def update_blocks(batch: PairBatch, eps: float, rate: float, frame: Frame, work: Work) -> None:
-    """(B3) Move the strengths of a random run of rows of B, from the upper triangle into both halves.
+    """(B3) Move the strengths of a random subset of rows of B (L13), from the upper triangle into both halves.
 
-    All pairs share node a, so that sum w(k, l) = pi_ak B_kl^(y) V_l.
+    All pairs share node a (`BlockSgmc` draws no others), so that sum w(k, l) = pi_ak B_kl^(y) V_l.
     """
-    a, y, dense, how = batch.node, batch.y, frame.dense, frame.how
+    y, dense, how = batch.y, frame.dense, frame.how
     blocks = frame.strengths.blocks
     communities = len(blocks)
+    a = batch.nodes[0]
     block_slopes(a, blocks, dense, work)
-    sum_pairs(batch, 0.0, dense, work)
+    sum_pairs(0, len(batch.first), batch, 0.0, dense, work)
     inverse = 1.0 / dense.total[a]
     for k in range(communities):
         work.result[k] = np.float64(dense.phi[a, k]) * inverse
-    first = first_of_run(communities, frame.key)
-    for i in range(how.run):
-        k = (first + i) % communities
+    left = how.subset
+    for k in range(communities):
+        if not in_subset(k, communities, left, frame.key):
+            continue
+        left -= 1
         for j in range(k, communities):
             met = work.result[k] * work.gain[j]
             if j != k:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from blockmix.errors import InputError
 from blockmix.graph.split import HeldOut
 from blockmix.model import Model
 from blockmix.numerics.workers import Workers
@@ -27,6 +28,11 @@ class BlockSgmc(Sgmc):
     """
 
     def __init__(self, data: HeldOut, model: Model, options: SgmcOptions, workers: Workers) -> None:
+        if options.non_links_of == "network":
+            raise InputError(
+                'non_links_of="network", which form="paper" includes, is for the assortative model that the paper '
+                'samples; leave it out, or set non_links_of="node"'
+            )
         super().__init__(data, model, options, workers)
         self.how = self.how._replace(learn_background=False)
 

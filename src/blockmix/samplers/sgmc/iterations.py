@@ -15,15 +15,23 @@ from blockmix.numerics.compile import lean_kernel
 from blockmix.samplers.langevin.dynamics import (
     Schedule,
     StrengthState,
-    first_of_run,
+    in_subset,
     move_strength,
     step_size,
 )
 from blockmix.samplers.minibatch import PairBatch
 from blockmix.samplers.sgmc.blocks import block_results, block_slopes, update_blocks
-from blockmix.samplers.sgmc.nodes import Dense, Frame, Work, move_memberships, sum_pairs, sum_partners
+from blockmix.samplers.sgmc.nodes import (
+    Dense,
+    Frame,
+    Work,
+    end_of_group,
+    move_memberships,
+    sum_pairs,
+    sum_partners,
+)
 from blockmix.tables.layout import Key
-from blockmix.tables.minibatch import draw_pairs
+from blockmix.tables.minibatch import PairRoom, draw_pairs
 
 PIECE = 1024
 
@@ -76,25 +84,31 @@ def put_in_place(nodes: np.ndarray, fresh: Dense, dense: Dense) -> None:
 
 @lean_kernel
 def update_strengths(batch: PairBatch, eps: float, rate: float, frame: Frame, work: Work) -> None:
-    """(L7), (L8) Move a random run of the strengths and, where it is learned, the background."""
+    """(L7), (L8), (L13) Move a random subset of the strengths and, where it is learned, the background."""
     strengths, dense, how, key = frame.strengths, frame.dense, frame.how, frame.key
     if len(strengths.blocks):
         update_blocks(batch, eps, rate, frame, work)
         return
-    a, y, value = batch.node, batch.y, strengths.value
+    y, value = batch.y, strengths.value
     communities = len(work.slope)
     background = value[-1]
-    slopes(a, dense, strengths, work)
-    apart = sum_pairs(batch, background, dense, work)
-    inverse = 1.0 / dense.total[a]
+    work.result[:] = 0.0
+    apart, begin = 0.0, 0
+    while begin < len(batch.first):
+        a, end = batch.first[begin], end_of_group(begin, batch)
+        slopes(a, dense, strengths, work)
+        apart += sum_pairs(begin, end, batch, background, dense, work)
+        inverse = 1.0 / dense.total[a]
+        for k in range(communities):
+            work.result[k] += np.float64(dense.phi[a, k]) * inverse * work.gain[k]
+        begin = end
+    left = how.subset
     for k in range(communities):
-        work.result[k] = np.float64(dense.phi[a, k]) * inverse * work.gain[k]
         apart -= work.result[k]
-    first = first_of_run(communities, key)
-    for i in range(how.run):
-        k = (first + i) % communities
-        inside = outcome_probability(y, value[k]) * work.result[k]
-        value[k] = move_strength(k, y, inside, eps, rate, how.preconditioned, key, strengths)
+        if in_subset(k, communities, left, key):
+            left -= 1
+            inside = outcome_probability(y, value[k]) * work.result[k]
+            value[k] = move_strength(k, y, inside, eps, rate, how.preconditioned, key, strengths)
     if how.learn_background:
         outside = max(apart, 0.0) * outcome_probability(y, background)
         value[communities] = move_strength(
@@ -104,27 +118,27 @@ def update_strengths(batch: PairBatch, eps: float, rate: float, frame: Frame, wo
 
 @lean_kernel
 def iterate(
-    first: int, last: int, large: int, schedule: Schedule, frame: Frame, nodes: np.ndarray, fresh: Dense, work: Work
+    first: int, last: int, large: int, schedule: Schedule, frame: Frame, room: PairRoom, fresh: Dense, work: Work
 ) -> tuple[int, int]:  # fmt: skip
     """Run iterations first, first + 1, ... up to `last`, or to one with a mini-batch of `large` nodes or more.
 
-    Returns the first iteration not done, and how many nodes were updated. The iteration is part of the key; `nodes`
-    is room for a mini-batch.
+    Returns the first iteration not done, and how many nodes were updated. The iteration is part of the key; `room` is
+    for a mini-batch.
     """
     updates = 0
     for t in range(first, last):
         key = Key(frame.key.low, frame.key.high, np.uint32(t))
         now = Frame(frame.network, frame.dense, frame.strengths, frame.how, key)
-        a, y, count, scale = draw_pairs(frame.network, frame.how.batch_non_links, key, nodes[1:])
-        if count + 1 >= large:
+        y, count, nodes, scale = draw_pairs(frame.network, frame.how.strata, key, room)
+        if nodes >= large:
             return t, updates
-        nodes[0] = a
         eps = step_size(t, schedule.step, schedule.delay, schedule.decay)
-        for begin in range(0, count + 1, PIECE):
-            piece = nodes[begin : min(begin + PIECE, count + 1)]
+        for begin in range(0, nodes, PIECE):
+            piece = room.nodes[begin : min(begin + PIECE, nodes)]
             update_nodes(0, len(piece), piece, eps, now, fresh, work)
             put_in_place(piece, fresh, frame.dense)
         eps = step_size(t, schedule.strength_step, schedule.delay, schedule.decay)
-        update_strengths(PairBatch(a, y, nodes[1 : count + 1], scale), eps, schedule.adapt, now, work)
-        updates += count + 1
+        batch = PairBatch(y, room.first[:count], room.second[:count], scale, room.nodes[:nodes])
+        update_strengths(batch, eps, schedule.adapt, now, work)
+        updates += nodes
     return last, updates

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from blockmix.model.links import link_probability, outcome_probability
 from blockmix.numerics.compile import inlined_lean_kernel, lean_kernel
-from blockmix.numerics.purposes import DRAW_MEMBERSHIPS, DRAW_NON_PARTNERS
+from blockmix.numerics.purposes import DRAW_MEMBERSHIPS
 from blockmix.samplers.langevin.dynamics import (
     LEAST_LIKELIHOOD,
     LEAST_TOTAL,
@@ -27,7 +27,7 @@ from blockmix.samplers.langevin.dynamics import (
 )
 from blockmix.samplers.minibatch import PairBatch
 from blockmix.tables.layout import Key, Network
-from blockmix.tables.minibatch import sample_neighbors, sample_non_neighbors
+from blockmix.tables.minibatch import sample_neighbors, sample_partners
 
 
 class Dense(NamedTuple):
@@ -101,24 +101,33 @@ def sum_partners(a: int, base: float, frame: Frame, work: Work) -> float:
     count, weight = sample_neighbors(a, how.neighbors, frame.network, key, work.partners)
     for i in range(count):
         w += base * add_partner(work.partners[i], 1, weight, base, frame.dense, work) - weight
-    count, weight = sample_non_neighbors(
-        a, how.non_neighbors, DRAW_NON_PARTNERS, frame.network, key, work.partners
+    count, weight = sample_partners(
+        a, how.non_neighbors, how.strata.printed, frame.network, key, work.partners
     )
     for i in range(count):
         w += (1.0 - base) * add_partner(work.partners[i], 0, weight, base, frame.dense, work) - weight
     return w
 
 
-@lean_kernel
-def sum_pairs(batch: PairBatch, base: float, dense: Dense, work: Work) -> float:
-    """(L7) Sum over a mini-batch of pairs: V_k = sum_b h pi_bk/Z_ab into `work.gain`; returns sum_b h/Z_ab.
+@inlined_lean_kernel
+def end_of_group(begin: int, batch: PairBatch) -> int:
+    """Return where the pairs end that have the same first node as pair `begin`."""
+    end = begin + 1
+    while end < len(batch.first) and batch.first[end] == batch.first[begin]:
+        end += 1
+    return end
 
-    All pairs share a node a, so that the expected number of pairs inside k is beta_k^(y) pi_ak V_k.
+
+@lean_kernel
+def sum_pairs(begin: int, end: int, batch: PairBatch, base: float, dense: Dense, work: Work) -> float:
+    """(L7) Sum over pairs of one node a: V_k = sum_b h pi_bk/Z_ab into `work.gain`; returns sum_b h/Z_ab.
+
+    The expected number of these pairs inside k is beta_k^(y) pi_ak V_k.
     """
     work.gain[:] = 0.0
     total = 0.0
-    for i in range(len(batch.others)):
-        total += add_partner(batch.others[i], batch.y, batch.scale, base, dense, work)
+    for i in range(begin, end):
+        total += add_partner(batch.second[i], batch.y, batch.scale, base, dense, work)
     if batch.y == 0:
         for k in range(len(work.gain)):
             work.gain[k] = -work.gain[k]

@@ -38,6 +38,23 @@ def pair_scale(a: int, y: int, size: int, adjacency: Matrix, observed: Mask) -> 
     return len(adjacency) * len(partners_of(a, y, adjacency, observed)) / size if size else 0.0
 
 
+def network_pair_scale(size: int, adjacency: Matrix, observed: Mask) -> float:
+    """(L11) Compute h = 2 M0/n for a mini-batch of n of the M0 non-links of the network; 0 if it has none."""
+    non_links = np.count_nonzero(np.triu(observed & (adjacency == 0), 1))
+    return 2.0 * non_links / size if size else 0.0
+
+
+def printed_pair_scale(nodes: int, y: int, size: int) -> float:
+    """(L12) Compute h as printed: N for links, m N with m = N/n for n non-links (E3)."""
+    return float(nodes) if y else nodes / size * nodes
+
+
+def printed_partner_weight(a: int, y: int, size: int, adjacency: Matrix, observed: Mask) -> float:
+    """(L12) Compute c_1 or c_0 as printed: the node itself and held-out pairs count as non-neighbours (E4)."""
+    near = len(partners_of(a, 1, adjacency, observed))
+    return (near if y else len(adjacency) - near) / size if size else 0.0
+
+
 def partner_weight(a: int, y: int, size: int, adjacency: Matrix, observed: Mask) -> float:
     """(L2) Compute c_1 or c_0: how many partners of this kind node a has for every sampled one."""
     return len(partners_of(a, y, adjacency, observed)) / size if size else 0.0

@@ -1,4 +1,4 @@
-"""`sgmc`: stochastic gradient Langevin dynamics on stratified mini-batches, equations (L1) to (L10).
+"""`sgmc`: stochastic gradient Langevin dynamics on stratified mini-batches, equations (L1) to (L13).
 
 The paper's sampler with its preconditioner corrected (E2) and exact scales (E3), (E4); README.md has the derivation and
 the order in which the files of this folder are read. An iteration draws a node and a coin, updates the memberships of
@@ -18,11 +18,12 @@ from blockmix.graph.split import HeldOut
 from blockmix.model import Model
 from blockmix.numerics.workers import WORTH_A_THREAD, Workers
 from blockmix.samplers.contract import Arrays, ChainKey, Info
-from blockmix.samplers.data import node_concentrations, small_network
-from blockmix.samplers.langevin.dynamics import LEAST_STRENGTH, Dynamics, Schedule, StrengthState, step_size
+from blockmix.samplers.data import small_network
+from blockmix.samplers.langevin.dynamics import LEAST_STRENGTH, Schedule, StrengthState, step_size
 from blockmix.samplers.langevin.options import BACKGROUND_SHARE, BACKGROUND_SWEEPS
+from blockmix.samplers.langevin.setup import batches_of, dynamics_of
 from blockmix.samplers.langevin.strengths import check_strengths, limit_background, schedule_of, strengths_at
-from blockmix.samplers.minibatch import MiniBatches, PairBatch, iteration_key
+from blockmix.samplers.minibatch import iteration_key
 from blockmix.samplers.sgmc.iterations import (
     PIECE,
     iterate,
@@ -37,7 +38,6 @@ from blockmix.samplers.starts.partition import find_parts
 from blockmix.stored import check_finite, check_layout, check_range
 from blockmix.tables.checks import MOST_SWEEPS
 from blockmix.tables.layout import Rows, empty_rows
-from blockmix.tables.minibatch import draw_pairs
 from blockmix.tables.predictor import Predictor
 
 
@@ -68,15 +68,11 @@ class Sgmc:
         self.nodes, self.communities = self.graph.n_nodes, model.communities
         self.slots = k = self.communities
         self.predictor = Predictor(self.graph.degrees == 0)
-        self.batches = MiniBatches(data, options.batch_non_links)
-        self.how = Dynamics(
-            options.neighbors, options.non_neighbors, options.batch_non_links,
-            node_concentrations(model, self.graph), options.preconditioned, options.expand,
-            max(1, round(options.strength_share * k)), model.background is None and options.preconditioned,
-        )  # fmt: skip
-        piece = min(PIECE, self.batches.room + 1)
+        self.batches = batches_of(data, options)
+        self.how = dynamics_of(options, model, self.graph, self.batches.strata)
+        piece = min(PIECE, self.batches.room)
         self.fresh = Dense(np.zeros((piece, k), dtype=np.float32), np.zeros(piece))
-        self.batch = np.zeros(self.batches.room + 1, dtype=np.int64)
+        self.room = self.batches.new_room()
         most = max(options.neighbors, options.non_neighbors)
         self.work = [new_work(k, min(most, self.nodes)) for _ in range(workers.threads)]
         self.most_background = max(BACKGROUND_SHARE * self.graph.density, LEAST_STRENGTH)
@@ -87,7 +83,8 @@ class Sgmc:
         """Compile the kernels, or load them from the cache, by a sweep on a network of six nodes."""
         tiny = small_network()
         with Workers(1) as one:
-            sampler = type(self)(tiny, Model(2, kind=self.model.kind), SgmcOptions(start="random"), one)
+            options = SgmcOptions(start="random", non_links_of=self.options.non_links_of)
+            sampler = type(self)(tiny, Model(2, kind=self.model.kind), options, one)
             state = sampler.init((0, 0))
             sampler.step(state, (0, 0), True)
             sampler.large = 1
@@ -137,7 +134,7 @@ class Sgmc:
         last, updates = state.iteration + self.batches.per_sweep, 0
         while state.iteration < last:
             state.iteration, done = iterate(
-                state.iteration, last, self.large, schedule, self._frame(state, key), self.batch, self.fresh,
+                state.iteration, last, self.large, schedule, self._frame(state, key), self.room, self.fresh,
                 self.work[0],
             )  # fmt: skip
             updates += done
@@ -160,12 +157,11 @@ class Sgmc:
 
     def _iterate_large(self, state: SgmcState, key: ChainKey, schedule: Schedule) -> int:
         """Make one iteration with its nodes divided among the workers; the bits are those of `iterate`."""
-        frame, nodes, t = self._frame(state, key), self.batch, float(state.iteration)
-        a, y, count, scale = draw_pairs(frame.network, self.batches.non_links, frame.key, nodes[1:])
-        nodes[0] = a
-        eps = step_size(t, schedule.step, schedule.delay, schedule.decay)
-        for begin in range(0, count + 1, PIECE):
-            piece = nodes[begin : min(begin + PIECE, count + 1)]
+        frame, t = self._frame(state, key), float(state.iteration)
+        batch = self.batches.draw(key, state.iteration, self.room)
+        nodes, eps = batch.nodes, step_size(t, schedule.step, schedule.delay, schedule.decay)
+        for begin in range(0, len(nodes), PIECE):
+            piece = nodes[begin : begin + PIECE]
 
             def update(worker: int, low: int, high: int, piece: NDArray[np.int64] = piece) -> None:
                 update_nodes(low, high, piece, eps, frame, self.fresh, self.work[worker])
@@ -173,9 +169,8 @@ class Sgmc:
             self.workers.share(len(piece), update)
             put_in_place(piece, self.fresh, state.dense)
         eps = step_size(t, schedule.strength_step, schedule.delay, schedule.decay)
-        batch = PairBatch(int(a), int(y), nodes[1 : count + 1], float(scale))
         update_strengths(batch, eps, schedule.adapt, frame, self.work[0])
-        return int(count) + 1
+        return len(nodes)
 
     def _background(self, state: SgmcState) -> float:
         return float(state.strengths.value[-1])

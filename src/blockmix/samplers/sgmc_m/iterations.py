@@ -9,9 +9,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
 from blockmix.numerics.compile import lean_kernel
 from blockmix.samplers.langevin.dynamics import Schedule, StrengthState, step_size
 from blockmix.samplers.minibatch import PairBatch
@@ -19,16 +16,16 @@ from blockmix.samplers.sgmc_m.frame import Frame, SplitScratch, frame_at
 from blockmix.samplers.sgmc_m.nodes import update_range
 from blockmix.samplers.sgmc_m.pairs import update_strengths
 from blockmix.samplers.sgmc_m.table import Buffer, Fresh, entries_wanted, store_rows
-from blockmix.tables.minibatch import draw_pairs
+from blockmix.tables.minibatch import PairRoom, draw_pairs
 
 # Why `iterate` returned.
 DONE, LARGE_BATCH, FULL_BUFFER, FULL_TABLE = range(4)
 
 
 class Room(NamedTuple):
-    """Room for a mini-batch: its nodes, and their new rows."""
+    """Room for a mini-batch: its pairs and nodes, and their new rows."""
 
-    nodes: NDArray[np.int64]
+    pairs: PairRoom
     fresh: Fresh
     buffer: Buffer
 
@@ -43,23 +40,22 @@ def iterate(
     Returns the first iteration not done, how many nodes were updated, and what stopped it: nothing, a mini-batch of
     `large` nodes or more, or lack of room.
     """
-    updates, nodes, table = 0, room.nodes, frame.table
+    updates, pairs, nodes, table = 0, room.pairs, room.pairs.nodes, frame.table
     for t in range(first, last):
         now = frame_at(t, frame, strengths)
-        a, y, count, scale = draw_pairs(frame.network, frame.how.batch_non_links, now.key, nodes[1:])
-        if count + 1 >= large:
+        y, count, size, scale = draw_pairs(frame.network, frame.how.strata, now.key, pairs)
+        if size >= large:
             return t, updates, LARGE_BATCH
-        nodes[0] = a
         eps = step_size(t, schedule.step, schedule.delay, schedule.decay)
         room.buffer.used[0] = 0
-        end = update_range(0, count + 1, nodes, eps, now, room.fresh, room.buffer, scratch)
-        if end <= count:
+        end = update_range(0, size, nodes, eps, now, room.fresh, room.buffer, scratch)
+        if end < size:
             return t, updates, FULL_BUFFER
-        if table.used[0] + entries_wanted(count + 1, nodes, room.fresh, table) > len(table.community):
+        if table.used[0] + entries_wanted(size, nodes, room.fresh, table) > len(table.community):
             return t, updates, FULL_TABLE
-        store_rows(0, count + 1, nodes, room.fresh, room.buffer, table, frame.pool.represented)
+        store_rows(0, size, nodes, room.fresh, room.buffer, table, frame.pool.represented)
         eps = step_size(t, schedule.strength_step, schedule.delay, schedule.decay)
-        batch = PairBatch(a, y, nodes[1 : count + 1], scale)
+        batch = PairBatch(y, pairs.first[:count], pairs.second[:count], scale, nodes[:size])
         update_strengths(batch, eps, schedule.adapt, now, strengths, scratch)
-        updates += count + 1
+        updates += size
     return last, updates, DONE

@@ -13,7 +13,7 @@ import numpy as np
 
 from blockmix.model.links import outcome_probability
 from blockmix.numerics.compile import inlined_lean_kernel, lean_kernel
-from blockmix.numerics.purposes import DRAW_BULK, DRAW_BULK_SAMPLE, DRAW_MEMBERSHIPS, DRAW_NON_PARTNERS
+from blockmix.numerics.purposes import DRAW_BULK, DRAW_BULK_SAMPLE, DRAW_MEMBERSHIPS
 from blockmix.samplers.langevin.dynamics import LEAST_LIKELIHOOD, local_step, moved, two_normals
 from blockmix.samplers.sgmc_m.frame import (
     IN_BULK,
@@ -28,7 +28,7 @@ from blockmix.samplers.sgmc_m.frame import (
 from blockmix.samplers.sgmc_m.split import choose_bulk, split_row
 from blockmix.samplers.sgmc_m.table import Buffer, Fresh, SplitRows
 from blockmix.tables.layout import Key
-from blockmix.tables.minibatch import sample_neighbors, sample_non_neighbors
+from blockmix.tables.minibatch import sample_neighbors, sample_partners
 
 # The noise of listed communities is drawn as `sgmc` draws it (DRAW_MEMBERSHIPS), so that the two agree number by
 # number where nothing is in bulk.
@@ -205,8 +205,8 @@ def update_node(a: int, eps: float, frame: Frame, scratch: SplitScratch) -> tupl
     """Move node a; returns how many communities the local lists hold and the new total of the bulk."""
     network, table, how, key = frame.network, frame.table, frame.how, frame.key
     links, c_1 = sample_neighbors(a, how.neighbors, network, key, scratch.links)
-    non_links, c_0 = sample_non_neighbors(
-        a, how.non_neighbors, DRAW_NON_PARTNERS, network, key, scratch.non_links
+    non_links, c_0 = sample_partners(
+        a, how.non_neighbors, how.strata.printed, network, key, scratch.non_links
     )
     bulk, inverse = table.bulk[a], 1.0 / table.total[a]
     count = load_row(a, table, scratch)

@@ -6,7 +6,7 @@ import numpy as np
 
 from blockmix.model.links import link_probability, outcome_probability
 from blockmix.numerics.compile import inlined_lean_kernel, lean_kernel
-from blockmix.samplers.langevin.dynamics import LEAST_LIKELIHOOD, StrengthState, first_of_run, move_strength
+from blockmix.samplers.langevin.dynamics import LEAST_LIKELIHOOD, StrengthState, in_subset, move_strength
 from blockmix.samplers.minibatch import PairBatch
 from blockmix.samplers.sgmc_m.frame import Frame, SplitScratch, Strength, clear_places, load_row, normalise
 from blockmix.samplers.sgmc_m.table import SplitRows
@@ -38,15 +38,33 @@ def count_pairs(
     Returns that constant, which is the whole sum for communities that none of these rows lists, and the same sum over
     pairs of sum_{j != k} pi_aj pi_bk/Z_ab, from which the background is learned.
     """
-    a, inside = batch.node, scratch.inside
+    inside = scratch.inside
     inside[:] = 0.0
+    base, apart, begin = 0.0, 0.0, 0
+    while begin < len(batch.first):
+        a, end = batch.first[begin], begin + 1
+        while end < len(batch.first) and batch.first[end] == a:
+            end += 1
+        more, more_apart = count_pairs_of(begin, end, batch, table, strength, scratch)
+        base += more
+        apart += more_apart
+        begin = end
+    return base, apart
+
+
+@inlined_lean_kernel
+def count_pairs_of(
+    begin: int, end: int, batch: PairBatch, table: SplitRows, strength: Strength, scratch: SplitScratch
+) -> tuple[float, float]:
+    """(A10) Add the pairs [begin, end) of a mini-batch, which share their first node, to the sums of `count_pairs`."""
+    a, inside = batch.first[begin], scratch.inside
     listed = load_row(a, table, scratch)
     inverse = 1.0 / table.total[a]
     p = table.bulk[a] * inverse
     mean, _ = normalise(listed, p, inverse, strength, scratch)
     even, apart = 0.0, 0.0
-    for i in range(len(batch.others)):
-        b = batch.others[i]
+    for i in range(begin, end):
+        b = batch.second[i]
         excess, overlap = shared_sums(b, p, mean, table, strength, scratch)
         z = outcome_probability(batch.y, link_probability(strength.background, excess))
         q = batch.scale / max(z, LEAST_LIKELIHOOD)
@@ -68,14 +86,16 @@ def count_pairs(
 def update_strengths(
     batch: PairBatch, eps: float, rate: float, frame: Frame, strengths: StrengthState, scratch: SplitScratch
 ) -> None:
-    """(A10), (L7), (L8) Move a random run of the strengths and, where it is learned, the background."""
+    """(A10), (L7), (L8), (L13) Move a random subset of the strengths and, where it is learned, the background."""
     y, value, inside, key = batch.y, strengths.value, scratch.inside, frame.key
     communities = len(inside)
     background = value[communities]
     base, apart = count_pairs(batch, frame.table, frame.strength, scratch)
-    first = first_of_run(communities, key)
-    for i in range(frame.how.run):
-        k = (first + i) % communities
+    left = frame.how.subset
+    for k in range(communities):
+        if not in_subset(k, communities, left, key):
+            continue
+        left -= 1
         pairs = outcome_probability(y, value[k]) * max(base + inside[k], 0.0)
         value[k] = move_strength(k, y, pairs, eps, rate, True, key, strengths)
     if frame.how.learn_background:

@@ -18,11 +18,12 @@ from blockmix.graph.split import HeldOut
 from blockmix.model import Model
 from blockmix.numerics.workers import WORTH_A_THREAD, Workers
 from blockmix.samplers.contract import Arrays, ChainKey, Info
-from blockmix.samplers.data import node_concentrations, small_network
-from blockmix.samplers.langevin.dynamics import LEAST_STRENGTH, Dynamics, Schedule, StrengthState, step_size
+from blockmix.samplers.data import small_network
+from blockmix.samplers.langevin.dynamics import LEAST_STRENGTH, Schedule, StrengthState, step_size
 from blockmix.samplers.langevin.options import BACKGROUND_SHARE, BACKGROUND_SWEEPS
+from blockmix.samplers.langevin.setup import batches_of, dynamics_of
 from blockmix.samplers.langevin.strengths import check_strengths, limit_background, schedule_of, strengths_at
-from blockmix.samplers.minibatch import MiniBatches, iteration_key
+from blockmix.samplers.minibatch import iteration_key
 from blockmix.samplers.sgmc_m.frame import (
     Frame,
     Pool,
@@ -93,11 +94,8 @@ class SgmcM:
         # At threshold 1 all communities are listed, and where a row has a slot for each nothing is left over.
         self.even_rest = options.threshold < 1.0 or self.slots < k
         self.predictor = Predictor(graph.degrees == 0, self.even_rest)
-        self.batches = MiniBatches(data, options.batch_non_links)
-        self.how = Dynamics(
-            options.neighbors, options.non_neighbors, options.batch_non_links, node_concentrations(model, graph),
-            True, options.expand, max(1, round(options.strength_share * k)), model.background is None,
-        )  # fmt: skip
+        self.batches = batches_of(data, options)
+        self.how = dynamics_of(options, model, graph, self.batches.strata)
         self.settings = SplitSettings(
             float(options.threshold), options.bulk_batch, options.promotion == "equal"
         )
@@ -111,8 +109,8 @@ class SgmcM:
             for _ in range(workers.threads)
         ]
         self.buffers = [new_buffer(4 * k + 1024) for _ in range(workers.threads)]
-        self.fresh = new_fresh(self.batches.room + 1)
-        self.batch = np.zeros(self.batches.room + 1, dtype=np.int64)
+        self.fresh = new_fresh(self.batches.room)
+        self.pairs = self.batches.new_room()
         self.unused = np.zeros(k, dtype=np.int32)
         self.excess = np.zeros(k)
         self.most_background = max(BACKGROUND_SHARE * self.graph.density, LEAST_STRENGTH)
@@ -176,7 +174,7 @@ class SgmcM:
         schedule = self._schedule(warm_up)
         last, updates = state.iteration + self.batches.per_sweep, 0
         while state.iteration < last:
-            room = Room(self.batch, self.fresh, self.buffers[0])
+            room = Room(self.pairs, self.fresh, self.buffers[0])
             state.iteration, done, reason = iterate(
                 state.iteration, last, self.large, schedule, self._frame(state, key), state.strengths, room,
                 self.scratch[0],
@@ -233,7 +231,7 @@ class SgmcM:
     def _make_room(self, state: SgmcMState) -> None:
         """Pack the rows again with room for everything in the buffers, however much of it moves."""
         entries = sum(int(buffer.used[0]) for buffer in self.buffers)
-        state.table = with_room(state.table, 2 * (entries + len(self.batch)))
+        state.table = with_room(state.table, 2 * (entries + self.batches.room))
 
     def _strength(self, strengths: StrengthState) -> Strength:
         return Strength(self.excess, fill_excess(strengths.value, self.excess), float(strengths.value[-1]))

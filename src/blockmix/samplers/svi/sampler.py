@@ -122,7 +122,7 @@ class Svi:
             most, options.non_neighbors, alpha, weight, float(options.step), float(options.delay),
             float(options.decay), options.pairs == "joint", float(options.tolerance), options.most_rounds,
         )  # fmt: skip
-        self.out = new_batch(min(self.batches.room + 1, self.nodes), self.communities)
+        self.out = new_batch(min(self.batches.room, self.nodes), self.communities)
         room = max(most, min(options.non_neighbors, self.nodes))
         self.work = [new_work(self.communities, room) for _ in range(workers.threads)]
 
