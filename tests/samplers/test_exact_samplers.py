@@ -83,6 +83,8 @@ def moments_of_copies(tiny, edges, nodes, alpha, options, sweeps=2500, copies=50
         (PATH, 3, 0.05, {}),
         # the metric of the paper, Langevin moves alone; below alpha = 1.5 it sticks next to zero
         (PATH, 3, 1.5, {"damping": 0.0, "refresh": 0}),
+        # the same with totals of the prior: all that form="paper" stands for
+        (PATH, 3, 1.5, {"form": "paper"}),
         # and refreshing all but alone
         (PATH, 3, 0.7, {"damping": 1e6, "refresh": 6}),
     ],
@@ -289,6 +291,9 @@ def test_more_communities_than_random_streams_are_refused(name):
         (LmcOptions, {"damping": -1.0}, "damping must not be negative, not -1.0"),
         (LmcOptions, {"refresh": 1.5}, "refresh must be a whole number from 0 to 1000, not 1.5"),
         (LmcOptions, {"refresh": -1}, "refresh must be a whole number"),
+        (LmcOptions, {"form": "printed"}, "form must be one of corrected, paper"),
+        (LmcOptions, {"totals": "auto"}, "totals must be one of degree, prior"),
+        (LmcOptions, {"widened": 1}, "widened must be True or False"),
     ],
 )
 def test_a_wrong_setting_is_named_with_its_value(options, setting, message):

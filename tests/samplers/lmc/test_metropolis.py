@@ -56,8 +56,9 @@ def build(kernel_case, seed):
     return case, phi, lmc.shares(phi), scratch
 
 
-def frame_of(case, pi, damping=0.0, refresh=0, adapt=False):
-    return Frame(case.network, pi, case.strengths.value, Tuning(damping, refresh, 0.574, adapt), KEY)
+def frame_of(case, pi, damping=0.0, refresh=0, adapt=False, expand=True, widen=1.0):
+    tuning = Tuning(damping, refresh, 0.574, adapt, expand, widen)
+    return Frame(case.network, pi, case.strengths.value, tuning, KEY)
 
 
 def node_of(case, a):
@@ -183,7 +184,7 @@ def test_a_strength_sees_the_likelihood_and_the_drift_of_the_reference(kernel_ca
     assert found == pytest.approx(log_likelihood(case, pi, moved), abs=ROUNDING)
     _, slope = evaluate_strength(0.0, pairs)
     theta = 9.0 * np.array([value[k], 1 - value[k]])
-    drift = theta_drift(Theta(*theta, slope), ThetaPrior(*ETA, EXPANSION))
+    drift = theta_drift(Theta(*theta, slope), ThetaPrior(*ETA, EXPANSION, 1.0))
     reference = lmc.theta_drift(k, theta, pi, case.adjacency, case.observed, case.g, ETA, EXPANSION)
     np.testing.assert_allclose(drift, reference, atol=ROUNDING)
 
@@ -198,31 +199,34 @@ def test_the_expected_pairs_of_a_community_are_the_sum_of_the_shared_posterior(k
     assert expected_pairs(case.strengths.value[k], pairs) == pytest.approx(expected, abs=ROUNDING)
 
 
-def theta_log_ratio(k, theta, proposed, case, pi):
+def theta_log_ratio(k, theta, proposed, case, pi, expansion, widen):
     """Return (H4) of a strength, from the reference."""
     ends = []
     for here, there in ((theta, proposed), (proposed, theta)):
         value = case.strengths.value.copy()
         value[k] = here[0] / here.sum()
         g = type(case.g)(value[:-1], float(value[-1]), case.g.alpha)
-        drift = lmc.theta_drift(k, here, pi, case.adjacency, case.observed, g, ETA, EXPANSION)
-        density = lmc.log_folded(there, *lmc.proposal(here, drift, STEP, 0.0, np.array(ETA))).sum()
-        ends.append(lmc.theta_log_prior(here, ETA, EXPANSION) + log_likelihood(case, pi, value) + density)
+        drift = lmc.theta_drift(k, here, pi, case.adjacency, case.observed, g, ETA, expansion)
+        density = lmc.log_folded(there, *lmc.proposal(here, drift, STEP, 0.0, widen * np.array(ETA))).sum()
+        ends.append(lmc.theta_log_prior(here, ETA, expansion) + log_likelihood(case, pi, value) + density)
     return ends[1] - ends[0]
 
 
 @pytest.mark.parametrize("k", [0, 5, 6])
 @pytest.mark.parametrize("seed", SEEDS)
-def test_a_strength_is_accepted_with_the_probability_of_the_reference(kernel_case, seed, k):
+@pytest.mark.parametrize(("expansion", "widen"), [(EXPANSION, 1.0), (0.0, 0.0)], ids=["corrected", "paper"])
+def test_a_strength_is_accepted_with_the_probability_of_the_reference(kernel_case, seed, k, expansion, widen):
     case, pi, pairs = strength_case(kernel_case, seed, k)
     value = case.strengths.value.copy()
-    strengths = Strengths(value.copy(), np.full(len(value), 9.0), np.full(len(value), EXPANSION))
-    prior = ThetaPrior(*ETA, EXPANSION)
+    strengths = Strengths(value.copy(), np.full(len(value), 9.0), np.full(len(value), expansion))
+    prior = ThetaPrior(*ETA, expansion, widen)
     probability, accepted = move_strength(k, prior, STEP, KEY, strengths, pairs)
     theta = 9.0 * np.array([value[k], 1 - value[k]])
-    drift = lmc.theta_drift(k, theta, pi, case.adjacency, case.observed, case.g, ETA, EXPANSION)
-    proposed = np.array([propose_theta(theta[i], drift[i], STEP, ETA[i], k, 1 - i, KEY) for i in range(2)])
-    expected = theta_log_ratio(k, theta, proposed, case, pi)
+    drift = lmc.theta_drift(k, theta, pi, case.adjacency, case.observed, case.g, ETA, expansion)
+    proposed = np.array(
+        [propose_theta(theta[i], drift[i], STEP, widen * ETA[i], k, 1 - i, KEY) for i in range(2)]
+    )
+    expected = theta_log_ratio(k, theta, proposed, case, pi, expansion, widen)
     assert probability == pytest.approx(math.exp(min(expected, 0.0)), rel=1e-7)
     now = proposed[0] / proposed.sum() if accepted else value[k]
     assert strengths.value[k] == pytest.approx(now, rel=1e-9)
@@ -246,6 +250,20 @@ def test_only_the_asked_blocks_move_and_expansions_adapt_in_warm_up_alone(kernel
         assert (strengths.value[:-1] != case.strengths.value[:-1]).sum() >= 2
         assert (strengths.expansion[:-1] != case.strengths.expansion[:-1]).all() == adapt
         assert (steps[:-1] != math.log(STEP)).all() == adapt
+
+
+def test_totals_of_the_prior_never_expand(kernel_case):
+    """(H7) In warm-up nothing but the strengths themselves and their steps changes."""
+    case, _, pi, scratch = build(kernel_case, 2)
+    communities = pi.shape[1]
+    pairs = PairSums(scratch.row, *np.zeros((2, len(pairs_of(case)))))
+    strengths = Strengths(*np.array(case.strengths))
+    strengths.expansion[:] = 0.0
+    steps = np.full(communities + 1, math.log(STEP))
+    frame = frame_of(case, pi, adapt=True, expand=False, widen=0.0)
+    update_all_strengths(communities, prior_of(Model(communities)), steps, frame, strengths, pairs)
+    assert (strengths.expansion == 0.0).all()
+    assert (steps[:-1] != math.log(STEP)).all()
 
 
 def test_steps_grow_when_too_much_is_accepted_and_stay_within_bounds():

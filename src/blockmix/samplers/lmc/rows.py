@@ -31,12 +31,18 @@ _LEAST_PRODUCT, _MOST_PRODUCT = 1e-100, 1e100
 
 
 class Tuning(NamedTuple):
-    """How proposals are made: the damping c of the metric, refreshed components a row, target acceptance, warm-up."""
+    """How proposals are made: the damping c of the metric, refreshed components a row, target acceptance, warm-up.
+
+    `expand` lets the expansions of the strengths adapt in warm-up (H7). `widen` is 1 where the variance of their
+    proposals has its second term (H2), otherwise 0.
+    """
 
     damping: float
     refresh: int
     target: float
     adapt: bool
+    expand: bool
+    widen: float
 
 
 class Frame(NamedTuple):

@@ -20,7 +20,13 @@ from blockmix.numerics.workers import Workers
 from blockmix.samplers.contract import Arrays, ChainKey, Info
 from blockmix.samplers.data import network_of, node_concentrations, small_network
 from blockmix.samplers.exact import check_pairs, pairs_within_limits, prior_of, start_memberships
-from blockmix.samplers.lmc.options import SECONDS_A_COMMUNITY, SECONDS_A_PAIR, SPREAD, LmcOptions
+from blockmix.samplers.lmc.options import (
+    PAPER_BACKGROUND,
+    SECONDS_A_COMMUNITY,
+    SECONDS_A_PAIR,
+    SPREAD,
+    LmcOptions,
+)
 from blockmix.samplers.lmc.rows import Frame, Tuning, new_row_scratch, update_rows
 from blockmix.samplers.lmc.strengths import PairSums, update_all_strengths
 from blockmix.stored import check_finite, check_layout, check_range
@@ -64,8 +70,10 @@ class Lmc:
         self.predictor = Predictor(self.graph.degrees == 0)
         self.alpha = node_concentrations(model, self.graph)
         # (H1) M_a: one more than the links, so that the total stays away from zero where there are none.
-        self.expansion = 1.0 + self.graph.degrees.astype(np.float64)
-        self.blocks = k + (model.background is None)
+        self.expand = options.totals == "degree"
+        self.expansion = (1.0 + self.graph.degrees.astype(np.float64)) * self.expand
+        self.fixed_background = options.form == "paper" and model.background is None
+        self.blocks = k + (model.background is None and not self.fixed_background)
         self.scratch = new_row_scratch(self.nodes, k)
         self.pair_sums = PairSums(self.scratch.row, np.zeros(self.pairs), np.zeros(self.pairs))
 
@@ -77,11 +85,18 @@ class Lmc:
 
     def init(self, key: ChainKey) -> LmcState:
         """Return a chain at its starting state."""
-        memberships, strengths = start_memberships(self.graph, self.model, self.options.start, key)
+        memberships, strengths = start_memberships(self.graph, self.model, str(self.options.start), key)
         return self.start_at((1.0 - SPREAD) * memberships + SPREAD / self.communities, strengths)
 
     def start_at(self, memberships: NDArray[np.float64], strengths: Strengths) -> LmcState:
         """Return a chain that begins at the given memberships (nodes x communities, all positive) and strengths."""
+        if not self.expand:
+            prior = self.prior
+            strengths.expansion[:] = 0.0
+            strengths.total[:-1] = prior.eta_link + prior.eta_non_link
+            strengths.total[-1] = prior.background_link + prior.background_non_link
+        if self.fixed_background:
+            strengths.value[-1] = min(strengths.value[-1], PAPER_BACKGROUND * self.graph.density)
         mean_total = self.expansion + self.communities * self.alpha
         state = self._with_shares(memberships * mean_total[:, None], strengths)
         log_step = math.log(self.options.step)
@@ -105,7 +120,8 @@ class Lmc:
     def step(self, state: LmcState, key: ChainKey, warm_up: bool) -> Info:
         """Make one sweep: every row, then every strength; in warm-up the steps and the expansions adapt."""
         o = self.options
-        tuning = Tuning(float(o.damping), o.refresh, float(o.acceptance), warm_up)
+        damping, refresh, widen = float(o.damping or 0.0), int(o.refresh or 0), float(bool(o.widened))
+        tuning = Tuning(damping, refresh, float(o.acceptance), warm_up, self.expand, widen)
         word = Key(np.uint32(key[0]), np.uint32(key[1]), np.uint32(state.sweep))
         frame = Frame(self.network, state.shares, state.strengths.value, tuning, word)
         accepted = update_rows(state.phi, self.alpha, self.expansion, state.row_steps, frame, self.scratch)

@@ -44,11 +44,12 @@ class Theta(NamedTuple):
 
 
 class ThetaPrior(NamedTuple):
-    """Gamma(eta) priors of theta_1 and theta_0, and the expansion M_k."""
+    """Gamma(eta) priors of theta_1 and theta_0, the expansion M_k, and `widen` of `Tuning`."""
 
     link: float
     non_link: float
     expansion: float
+    widen: float
 
 
 @lean_kernel
@@ -145,10 +146,11 @@ def log_theta_ratio(here: Theta, there: Theta, prior: ThetaPrior, step: float) -
     back_1, back_0 = theta_drift(there, prior)
     ratio = log_theta_prior(there, prior)
     ratio -= log_theta_prior(here, prior)
-    ratio += log_transition(there.link, back_1, here.link, step, 0.0, prior.link)
-    ratio += log_transition(there.non_link, back_0, here.non_link, step, 0.0, prior.non_link)
-    ratio -= log_transition(here.link, drift_1, there.link, step, 0.0, prior.link)
-    ratio -= log_transition(here.non_link, drift_0, there.non_link, step, 0.0, prior.non_link)
+    shape_1, shape_0 = prior.widen * prior.link, prior.widen * prior.non_link
+    ratio += log_transition(there.link, back_1, here.link, step, 0.0, shape_1)
+    ratio += log_transition(there.non_link, back_0, here.non_link, step, 0.0, shape_0)
+    ratio -= log_transition(here.link, drift_1, there.link, step, 0.0, shape_1)
+    ratio -= log_transition(here.non_link, drift_0, there.non_link, step, 0.0, shape_0)
     return ratio
 
 
@@ -161,8 +163,8 @@ def move_strength(
     old, slope = evaluate_strength(0.0, pairs)
     here = Theta(value * total, (1.0 - value) * total, slope)
     drift_1, drift_0 = theta_drift(here, prior)
-    new_one = propose_theta(here.link, drift_1, step, prior.link, k, 1, key)
-    new_zero = propose_theta(here.non_link, drift_0, step, prior.non_link, k, 0, key)
+    new_one = propose_theta(here.link, drift_1, step, prior.widen * prior.link, k, 1, key)
+    new_zero = propose_theta(here.non_link, drift_0, step, prior.widen * prior.non_link, k, 0, key)
     new_value = new_one / (new_one + new_zero)
     if not CLOSEST <= new_value <= 1.0 - CLOSEST:
         return 0.0, False
@@ -195,10 +197,10 @@ def update_all_strengths(
         link = prior.eta_link if k < communities else prior.background_link
         non_link = prior.eta_non_link if k < communities else prior.background_non_link
         fill_exposure(k, network, memberships, pairs)
-        if tuning.adapt:
+        if tuning.adapt and tuning.expand:
             strengths.expansion[k] = expected_pairs(strengths.value[k], pairs)
             strengths.total[k] = strengths.expansion[k] + link + non_link
-        theta_prior = ThetaPrior(link, non_link, strengths.expansion[k])
+        theta_prior = ThetaPrior(link, non_link, strengths.expansion[k], tuning.widen)
         probability, made = move_strength(k, theta_prior, math.exp(log_steps[k]), frame.key, strengths, pairs)
         accepted += made
         if tuning.adapt:
