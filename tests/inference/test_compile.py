@@ -25,6 +25,7 @@ CASES = {
     "sgmc-m, nothing in the bulk": {"communities": 12, "sampler": "sgmc-m", "threshold": 1.0},
     "svi": {"communities": 5, "sampler": "svi"},
     "svi, factors": {"communities": 5, "sampler": "svi", "pairs": "factors", "start": "random"},
+    "svi, paper form": {"communities": 5, "sampler": "svi", "form": "paper"},
     "cgs": {"communities": 4, "sampler": "cgs"},
     "cgs, many communities": {"communities": 280, "sampler": "cgs"},
     "lmc": {"communities": 4, "sampler": "lmc"},

@@ -16,7 +16,15 @@ from blockmix.model import Model
 from blockmix.numerics.workers import Workers
 from blockmix.samplers.minibatch import iteration_key
 from blockmix.samplers.svi import reference
-from blockmix.samplers.svi.kernels import Batch, Frame, add_pairs, new_batch, new_work, update_nodes
+from blockmix.samplers.svi.kernels import (
+    Batch,
+    Frame,
+    add_inside,
+    add_pairs,
+    new_batch,
+    new_work,
+    update_nodes,
+)
 from blockmix.samplers.svi.sampler import BACKGROUND_SHARE, Svi, SviOptions, batch_chances
 from blockmix.tables.layout import Key
 
@@ -132,7 +140,8 @@ def test_a_real_mini_batch_counts_every_node_over_its_chance(small):
         batch = sampler.batches.draw(KEY, state.iteration + t).nodes
         before = state.strengths.copy()
         sampler._update_nodes(state, batch, iteration_key(KEY, state.iteration + t))
-        rho = sampler._update_strengths(state, batch)
+        add_inside(batch, sampler.chances, sampler.out, sampler.inside)
+        rho = sampler._update_strengths(state)
         inside = sum(0.5 / chances[b] * sampler.out.inside[i] for i, b in enumerate(batch))
         np.testing.assert_allclose(
             state.strengths, (1 - rho) * before + rho * (sampler.prior + inside), rtol=1e-12
@@ -327,7 +336,7 @@ def test_a_learned_background_is_constant_in_warm_up_and_then_learned(split):
 class FixedStrengths(Svi):
     """The approximation with fixed strengths."""
 
-    def _update_strengths(self, state, nodes):
+    def _update_strengths(self, state):
         return 0.0
 
 

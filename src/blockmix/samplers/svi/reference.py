@@ -1,4 +1,4 @@
-"""Variational inference, equations (V1) to (V9): the factors, the bound they raise, and the steps that raise it.
+"""Variational inference, equations (V1) to (V10): the factors, the bound they raise, and the steps that raise it.
 
 A network is a dense 0/1 `adjacency` and a boolean `observed`, as in `model.reference`. Strengths are arrays of K + 1
 rows, the background last, with columns [non-link, link]: column y belongs to y. The indicators of a pair have a K x K
@@ -149,6 +149,28 @@ def strength_targets(
         target[:-1, y] += weight * inside
         target[-1, y] += weight * (1.0 - inside.sum())
     return target
+
+
+def batch_targets(
+    gamma: Matrix, strengths: Matrix, pairs: list[tuple[int, int]], y: int, scale: float, prior: Prior,
+    local: LocalStep,
+) -> tuple[Matrix, Matrix]:  # fmt: skip
+    """(V10) Compute the targets of all nodes and of the strengths from the pairs of a mini-batch alone, times h.
+
+    A node that no pair has gets alpha. Pairs may be in either order; tables belong to (first, second).
+    """
+    nodes, communities = gamma.shape
+    logs = expected_log_memberships(gamma)
+    levels = expected_log_strengths(strengths, prior.background)
+    target, inside = np.full((nodes, communities), prior.alpha), prior.strengths(communities)
+    for a, b in pairs:
+        q = local(y, logs[a], logs[b], levels)
+        target[a] += scale * q.sum(axis=1)
+        target[b] += scale * q.sum(axis=0)
+        shared = np.diagonal(q)
+        inside[:-1, y] += scale * shared
+        inside[-1, y] += scale * (1.0 - shared.sum())
+    return target, inside
 
 
 def step_size(t: float, step: float, delay: float, decay: float) -> float:

@@ -1,4 +1,4 @@
-"""`svi`: stochastic variational inference (Gopalan et al. 2012), equations (V1) to (V9), derived in README.md.
+"""`svi`: stochastic variational inference (Gopalan et al. 2012), equations (V1) to (V10), derived in README.md.
 
 The posterior is approximated by independent factors, q(pi_a) = Dirichlet(gamma_a) and q(beta_k) = Beta, which
 natural-gradient ascent on stratified mini-batches fits. The state is this approximation, not a posterior sample: its
@@ -20,7 +20,7 @@ from blockmix.model import Model
 from blockmix.numerics.workers import Workers
 from blockmix.samplers.contract import Arrays, ChainKey, Info
 from blockmix.samplers.data import node_concentrations, non_link_weight, small_network
-from blockmix.samplers.minibatch import MiniBatches, iteration_key
+from blockmix.samplers.minibatch import MiniBatches, PairBatch, iteration_key
 from blockmix.samplers.starts.partition import find_parts
 from blockmix.samplers.starts.seeds import nearest_seeds
 from blockmix.samplers.svi.kernels import (
@@ -38,6 +38,7 @@ from blockmix.samplers.svi.kernels import (
     update_nodes,
 )
 from blockmix.samplers.svi.options import SviOptions
+from blockmix.samplers.svi.pairs import add_batch, move_all
 from blockmix.stored import check_finite, check_layout, check_range
 from blockmix.tables.checks import MOST_SWEEPS
 from blockmix.tables.layout import Key, Rows, empty_rows
@@ -54,6 +55,8 @@ START_PAIRS = 5.0
 # A learned background is kept at this share of the density in warm-up: soft memberships explain every link, and a free
 # background would fall to zero and stay there ("The background", log loss 193 free, 180 at 0.1, 178 at 0.3).
 BACKGROUND_SHARE = 0.3
+# The background of form="paper" where none is given, as in the same form of `sgmc`.
+PAPER_BACKGROUND = 0.1
 # A ratio of link probabilities below e^-600 is replaced by e^-600: beyond, exp() is zero and a pair has no factors.
 LEAST_LOG_LEVEL = -600.0
 
@@ -110,18 +113,27 @@ class Svi:
         self.nodes, self.communities = graph.n_nodes, model.communities
         self.slots = self.communities
         self.predictor = Predictor(graph.degrees == 0)
-        self.batches = MiniBatches(data, options.batch_non_links)
-        self.chances = batch_chances(data, options.batch_non_links)
-        weight = non_link_weight(data)
+        non_links = options.non_links(self.nodes)
+        self.batches = MiniBatches(data, non_links)
+        self.chances = batch_chances(data, non_links)
+        weight = non_link_weight(data) if options.weighted else 1.0
         free = self.nodes - 1 - graph.degrees - np.diff(data.hidden_offsets)
         alpha = node_concentrations(model, graph)
         self.totals = self.communities * alpha + graph.degrees + weight * free
         self.prior = np.array([model.eta[::-1]] * self.communities + [(1.0, 1.0)])
         most = min(options.neighbors, max(int(graph.degrees.max(initial=0)), 1))
+        self.node_steps, self.strength_steps = options.steps()
         self.how = Local(
-            most, options.non_neighbors, alpha, weight, float(options.step), float(options.delay),
-            float(options.decay), options.pairs == "joint", float(options.tolerance), options.most_rounds,
+            most, options.non_neighbors, alpha, weight, *self.node_steps, options.pairs == "joint",
+            float(options.tolerance or 0.0), options.most_rounds,
         )  # fmt: skip
+        # The published form has a fixed background: the value given, or a share of the density.
+        self.background = model.background
+        if self.background is None and options.form == "paper":
+            self.background = PAPER_BACKGROUND * max(graph.density, 1.0 / max(graph.n_pairs, 1))
+        self.published = options.evidence == "pairs"
+        self.sums = np.zeros((self.nodes if self.published else 0, self.communities))
+        self.inside = np.zeros((self.communities + 1, 2))
         self.out = new_batch(min(self.batches.room, self.nodes), self.communities)
         room = max(most, min(options.non_neighbors, self.nodes))
         self.work = [new_work(self.communities, room) for _ in range(workers.threads)]
@@ -130,7 +142,8 @@ class Svi:
         """Compile the kernels, or load them from the cache, by a step on a network of six nodes."""
         tiny = small_network()
         with Workers(1) as one:
-            sampler = Svi(tiny, Model(2), SviOptions(pairs=self.options.pairs), one)
+            chosen = SviOptions(pairs=self.options.pairs, evidence=self.options.evidence)
+            sampler = Svi(tiny, Model(2), chosen, one)
             state = sampler.init((0, 0))
             sampler.step(state, (0, 0), True)
             sampler.predict(state, tiny.pairs, 0.0, 1.0, np.zeros(tiny.n_pairs))
@@ -140,6 +153,8 @@ class Svi:
         """Return the approximation at its start: every node partly in its part, and the rest in all communities."""
         rng = np.random.default_rng([int(key[0]), int(key[1])])
         k = self.communities
+        if self.options.start == "even":
+            return self._even_start(rng)
         if self.options.start == "random":
             parts = nearest_seeds(self.graph, k, rng)
         else:
@@ -148,6 +163,14 @@ class Svi:
         gamma[np.arange(self.nodes), parts] += PART_SHARE
         gamma *= self.totals[:, None]
         strengths = self.prior + START_PAIRS
+        strengths[-1, 0] += self.graph.n_pairs
+        self._set_background(strengths)
+        return self.start_at(gamma, strengths)
+
+    def _even_start(self, rng: np.random.Generator) -> SviState:
+        """Return the published start: gamma about one and strengths about one above their prior, with some noise."""
+        gamma = rng.gamma(NOISE_SHAPE, 1.0 / NOISE_SHAPE, (self.nodes, self.communities))
+        strengths = self.prior + rng.gamma(NOISE_SHAPE, 1.0 / NOISE_SHAPE, self.prior.shape)
         strengths[-1, 0] += self.graph.n_pairs
         self._set_background(strengths)
         return self.start_at(gamma, strengths)
@@ -163,40 +186,61 @@ class Svi:
 
         Its number of links is at least that of its prior: below, E[log delta] would fall without bound.
         """
-        if self.model.background is None:
+        if self.background is None:
             share = BACKGROUND_SHARE * self.graph.density
             strengths[-1, 1] = max(strengths[-1, 0] * share / (1.0 - share), self.prior[-1, 1])
 
     def expected_logs(self, strengths: NDArray[np.float64]) -> NDArray[np.float64]:
         """(V1) Compute E[log beta_k^(y)] in column y, the background last."""
         logs = np.asarray(digamma(strengths) - digamma(strengths.sum(axis=1, keepdims=True)))
-        if self.model.background is not None:
-            logs[-1] = np.log1p(-self.model.background), np.log(self.model.background)
+        if self.background is not None:
+            logs[-1] = np.log1p(-self.background), np.log(self.background)
         return logs
 
     def step(self, state: SviState, key: ChainKey, warm_up: bool) -> Info:
         """Make one sweep: mini-batches until about as many nodes as there are have been updated."""
-        updates, effort = 0, np.zeros(2, dtype=np.int64)
+        updates, effort, rho = 0, np.zeros(2, dtype=np.int64), 0.0
         for _ in range(self.batches.per_sweep):
-            nodes = self.batches.draw(key, state.iteration).nodes
-            self._update_nodes(state, nodes, iteration_key(key, state.iteration))
-            rho = self._update_strengths(state, nodes)
+            batch = self.batches.draw(key, state.iteration)
+            word = iteration_key(key, state.iteration)
+            if self.published:
+                effort += self._published_step(state, batch, word)
+            else:
+                self._update_nodes(state, batch.nodes, word)
+                add_inside(batch.nodes, self.chances, self.out, self.inside)
+                effort += self.out.effort[: len(batch.nodes)].sum(axis=0)
+            rho = self._update_strengths(state)
             if warm_up:
                 self._set_background(state.strengths)
             state.iteration += 1
-            updates += len(nodes)
-            effort += self.out.effort[: len(nodes)].sum(axis=0)
+            updates += len(batch.nodes)
         state.sweep += 1
         measures = {"rounds": float(effort[1] / max(effort[0], 1)), "strength_step": rho}
         return Info(float(self.strengths(state)[-1]), updates, self.batches.per_sweep, measures)
 
-    def _update_nodes(self, state: SviState, nodes: NDArray[np.int64], key: Key) -> None:
-        """Make natural-gradient steps of the nodes of a mini-batch, all from the same old factors."""
+    def _frame(self, state: SviState, key: Key) -> Frame:
+        """Return what the updates of a mini-batch read."""
         logs = self.expected_logs(state.strengths)
         level = np.exp(np.maximum(logs - logs.max(axis=0), LEAST_LOG_LEVEL))
         tilt = np.clip(logs[:-1] - logs[-1], LEAST_LOG_LEVEL, -LEAST_LOG_LEVEL)
+        return Frame(self.batches.network, state.factors, level, tilt, self.how, key)
 
-        frame = Frame(self.batches.network, state.factors, level, tilt, self.how, key)
+    def _published_step(self, state: SviState, batch: PairBatch, key: Key) -> NDArray[np.int64]:
+        """(V10) Move the factors of all nodes by the pairs of a mini-batch; returns the numbers of pairs and rounds.
+
+        `inside` has its pairs inside communities afterwards.
+        """
+        self.inside[:] = 0.0
+        rounds = add_batch(batch, self._frame(state, key), self.sums, self.inside, self.work[0])
+        scale = batch.scale * (1.0 if batch.y else self.how.non_link_weight)
+        self.inside *= scale
+        rho = schedule(float(state.iteration), *self.node_steps)
+        move_all(rho, scale, self.how.alpha, self.sums, state.factors)
+        return np.array([len(batch.first), rounds])
+
+    def _update_nodes(self, state: SviState, nodes: NDArray[np.int64], key: Key) -> None:
+        """Make natural-gradient steps of the nodes of a mini-batch, all from the same old factors."""
+        frame = self._frame(state, key)
 
         def update(worker: int, begin: int, end: int) -> None:
             update_nodes(begin, end, nodes, frame, self.work[worker], self.out)
@@ -207,17 +251,12 @@ class Svi:
         self.workers.share(len(nodes), update)
         self.workers.share(len(nodes), commit)
 
-    def _update_strengths(self, state: SviState, nodes: NDArray[np.int64]) -> float:
-        """(V7) Make a natural-gradient step of the strengths from all pairs of the mini-batch; returns its size."""
-        o = self.options
-        inside = np.empty_like(state.strengths)
-        add_inside(nodes, self.chances, self.out, inside)
-        rho = schedule(
-            float(state.iteration), float(o.strength_step), float(o.strength_delay), float(o.strength_decay)
-        )
+    def _update_strengths(self, state: SviState) -> float:
+        """(V7) Make a natural-gradient step of the strengths from the pairs inside communities; returns its size."""
+        rho = float(schedule(float(state.iteration), *self.strength_steps))
         state.strengths *= 1.0 - rho
-        state.strengths += rho * (self.prior + inside)
-        return float(rho)
+        state.strengths += rho * (self.prior + self.inside)
+        return rho
 
     def sweeps_done(self, state: SviState) -> int:
         """Return the number of sweeps made so far."""
@@ -235,8 +274,8 @@ class Svi:
         total = state.strengths.sum(axis=1)
         mean = state.strengths[:, 1] / total
         variance = mean * (1.0 - mean) / (total + 1.0)
-        if self.model.background is not None:
-            mean[-1], variance[-1] = self.model.background, 0.0
+        if self.background is not None:
+            mean[-1], variance[-1] = self.background, 0.0
         return mean, variance
 
     def moments(self, state: SviState) -> Moments:
@@ -259,8 +298,8 @@ class Svi:
         self.workers.share(self.nodes, draw)
         strengths = np.empty(self.communities + 1)
         draw_strengths(state.strengths, word, strengths)
-        if self.model.background is not None:
-            strengths[-1] = self.model.background
+        if self.background is not None:
+            strengths[-1] = self.background
         return rows, strengths
 
     def predict(
