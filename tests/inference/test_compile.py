@@ -22,6 +22,7 @@ CASES = {
     "sgmc, printed": {"communities": 5, "sampler": "sgmc", "preconditioned": False},
     "sgmc, paper form": {"communities": 5, "sampler": "sgmc", "form": "paper"},
     "sgmc-m": {"communities": 12, "sampler": "sgmc-m"},
+    "sgmc-m, paper form": {"communities": 12, "sampler": "sgmc-m", "form": "paper"},
     "sgmc-m, nothing in the bulk": {"communities": 12, "sampler": "sgmc-m", "threshold": 1.0},
     "svi": {"communities": 5, "sampler": "svi"},
     "svi, factors": {"communities": 5, "sampler": "svi", "pairs": "factors", "start": "random"},

@@ -47,7 +47,7 @@ from blockmix.tables.predictor import Predictor
 # Rows are kept in single precision; everything is computed in double precision from what is kept.
 SINGLE = 2e-6
 NODES, COMMUNITIES = 9, 11
-SETTINGS = SplitSettings(0.9, 0, False)
+SETTINGS = SplitSettings(0.9, 0, False, False, False, False, False)
 KEY = Key(np.uint32(5), np.uint32(6), np.uint32(7))
 
 
@@ -83,10 +83,10 @@ def strength_of(g):
     return Strength(excess, fill_excess(np.append(g.beta, g.delta), excess), g.delta)
 
 
-def frame_of(network, table, g, alpha, expand, settings=SETTINGS):
+def frame_of(network, table, g, alpha, expand, settings=SETTINGS, preconditioned=True):
     """Return the frame of an iteration in which every community is active somewhere."""
     strata = Strata(4, np.zeros(0, dtype=np.int64), False)
-    how = Dynamics(3, 3, strata, alpha, True, expand, COMMUNITIES, True)
+    how = Dynamics(3, 3, strata, alpha, preconditioned, expand, COMMUNITIES, True)
     pool = Pool(np.zeros(COMMUNITIES, dtype=np.int32), 0, np.ones(COMMUNITIES, dtype=np.int64))
     return Frame(network, table, how, settings, strength_of(g), pool, KEY)
 
@@ -215,7 +215,9 @@ def test_pairs_inside_every_community_are_those_of_the_reference(seed, y, source
 weights = st.floats(1e-4, 10.0)
 
 
-def split_locally(phi, near, bulk_total, threshold, equal, unused=(), communities=None, a=3, alpha=0.05):
+def split_locally(
+    phi, near, bulk_total, threshold, equal, unused=(), communities=None, a=3, alpha=0.05, floor=False
+):
     """Split local lists where community 2 i has phi[i]; returns the new row, its active count and its total."""
     communities = communities or 2 * len(phi) + 3
     scratch = new_split_scratch(communities, 1, 1, 0)
@@ -225,7 +227,7 @@ def split_locally(phi, near, bulk_total, threshold, equal, unused=(), communitie
     represented[list(unused)] = 0
     members = np.zeros(communities, dtype=np.int32)
     pool = Pool(members, list_unrepresented(represented, members), represented)
-    rng, settings = np.random.default_rng(0), SplitSettings(threshold, 0, equal)
+    rng, settings = np.random.default_rng(0), SETTINGS._replace(threshold=threshold, equal=equal, floor=floor)
     alphas = np.append(np.full(a, 5.0), alpha)
     table, g = table_from(random_splits(rng)), random_globals(rng)
     frame = frame_of(random_network(rng), table, g, alphas, True, settings)
@@ -262,6 +264,25 @@ def test_promotion_and_demotion_keep_totals_and_the_rules_of_the_active_set(rows
     assert first.sum() >= threshold * total * (1 - 1e-6)
     assert first[0] >= row.phi.max()
     assert set(row.listed[active:]) <= kept
+
+
+@given(st.lists(weights, min_size=1, max_size=6), weights, st.floats(0.05, 0.99), st.integers(1, 40))
+def test_printed_promotion_takes_as_many_as_the_paper_prints(phi, bulk, threshold, size):
+    """(A8) int((tau - F)/pi_bulk), at most |B|; some of them may be demoted again at once."""
+    phi = np.array(phi)
+    communities = max(2 * len(phi) - 1, len(phi) + size)
+    size = communities - len(phi)
+    row, _, total = split_locally(
+        phi, [True] * len(phi), bulk, threshold, True, communities=communities, floor=True
+    )
+    above = phi[phi >= bulk / size].sum()
+    ratio = (threshold * total - above) / (bulk / size)
+    expected = ref.printed_promotion_count(threshold * total - above, bulk / size, size)
+    new = set(row.listed) - {2 * i for i in range(len(phi))}
+    # One more or less where the ratio is a whole number up to rounding.
+    assert len(new) <= expected + (abs(ratio - round(ratio)) < 1e-6)
+    values = row.phi[np.isin(row.listed, list(new))]
+    np.testing.assert_allclose(values, bulk / size, rtol=1e-5)
 
 
 @given(st.lists(weights, min_size=1, max_size=6), weights, st.floats(0.05, 0.99), st.integers(1, 40))

@@ -330,7 +330,6 @@ def test_at_threshold_one_the_moments_are_those_of_the_posterior(tiny):
         ({"bulk_batch": -1}, "bulk_batch"),
         ({"bulk_batch": 2.5}, "bulk_batch"),
         ({"slots": 0}, "slots"),
-        ({"preconditioned": False}, "sgmc"),
     ],
 )
 def test_wrong_settings_are_named(options, message):

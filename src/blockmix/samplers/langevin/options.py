@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from blockmix.errors import InputError
 from blockmix.samplers.checks import check_choice, check_count, check_positive, take_form
@@ -84,6 +84,7 @@ class LangevinOptions:
     decay: float = 0.5
     strength_share: float | None = None
     start: str | None = None
+    starts: ClassVar[tuple[str, ...]] = ("partition", "random")
 
     def __post_init__(self) -> None:
         check_choice("form", self.form, ("corrected", "paper"))
@@ -101,7 +102,7 @@ class LangevinOptions:
             ("scales", ("exact", "printed")),
             ("totals", ("auto", "degree", "prior")),
             ("schedule", ("annealed", "constant")),
-            ("start", ("partition", "random")),
+            ("start", self.starts),
         ):
             check_choice(name, getattr(self, name), known)
         if not isinstance(self.preconditioned, bool):

@@ -23,11 +23,20 @@ IN_BULK, IN_SAMPLE = -1, -2
 
 
 class SplitSettings(NamedTuple):
-    """How a row is split: the threshold, the size of the bulk's mini-batch, the form of promotion."""
+    """How a row is split and its bulk moved: the threshold, the size of the bulk's mini-batch, and choices.
+
+    `equal`: promoted communities have the bulk's value (A8), `floor`: and as many are promoted as the paper prints.
+    `everyone`: candidates come from all neighbours (A2). `means`: the one-shot update of the paper (A12). `one_noise`:
+    the bulk's value moves, in the place of its total (A13).
+    """
 
     threshold: float
     bulk_batch: int
     equal: bool
+    floor: bool
+    everyone: bool
+    means: bool
+    one_noise: bool
 
 
 class Strength(NamedTuple):

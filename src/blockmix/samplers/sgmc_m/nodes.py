@@ -54,12 +54,19 @@ class Partners(NamedTuple):
 
 
 class BulkSums(NamedTuple):
-    """X_a of (A3), and how the bulk is summed: the sum of its d_k, the `place` of those that count, and |B|/m."""
+    """X_a of (A3), and how the bulk is summed: the sum of its d_k, the `place` of those that count, and |B|/m.
+
+    For (A12) `means` is True, `listed` the part of X_a that listed communities have, and `sampled` the number m of
+    communities whose d_k are summed.
+    """
 
     mean: float
     excess: float
     counted: int
     scale: float
+    listed: float
+    sampled: int
+    means: bool
 
 
 class Pull(NamedTuple):
@@ -82,10 +89,12 @@ class Step(NamedTuple):
 
 
 @inlined_lean_kernel
-def add_candidates(count: int, links: int, bulk: float, table: SplitRows, scratch: SplitScratch) -> int:
-    """(A2) List what is active in the sampled neighbours, each at the bulk's value; returns the new count."""
-    for i in range(links):
-        b = scratch.links[i]
+def add_candidates(
+    count: int, neighbors: np.ndarray, bulk: float, table: SplitRows, scratch: SplitScratch
+) -> int:
+    """(A2) List what is active in these neighbours, each at the bulk's value; returns the new count."""
+    for i in range(len(neighbors)):
+        b = neighbors[i]
         for j in range(table.start[b], table.start[b] + table.active[b]):
             k = table.community[j]
             at = scratch.place[k]
@@ -95,6 +104,36 @@ def add_candidates(count: int, links: int, bulk: float, table: SplitRows, scratc
                 add_to_lists(k, bulk, True, count, scratch)
                 count += 1
     return count
+
+
+@inlined_lean_kernel
+def add_gains(b: int, q: float, p_b: float, inverse: float, table: SplitRows, scratch: SplitScratch) -> None:
+    """(A5) Add q_b (pi_bk - p_b) to the gains of the communities that both nodes list."""
+    for i in range(table.start[b], table.start[b] + table.count[b]):
+        at = scratch.place[table.community[i]]
+        if at >= 0:
+            scratch.gain[at] += q * (np.float64(table.phi[i]) * inverse - p_b)
+
+
+@inlined_lean_kernel
+def printed_sums(
+    b: int, p: float, sums: BulkSums, table: SplitRows, strength: Strength, scratch: SplitScratch
+) -> tuple[float, float]:
+    """(A12) Compute the sum in Z_ab, and |B| (mean of d)(mean of pi_b) with means over a sample of the bulk."""
+    inverse = 1.0 / table.total[b]
+    p_b = table.bulk[b] * inverse
+    shared, more_pi = p_b * sums.listed, 0.0
+    for i in range(table.start[b], table.start[b] + table.count[b]):
+        k = table.community[i]
+        at = scratch.place[k]
+        more = np.float64(table.phi[i]) * inverse - p_b
+        if at >= 0:
+            shared += strength.excess[k] * more * scratch.pi[at]
+        elif at == sums.counted:
+            more_pi += more
+    # The size of the bulk is |B|/m times m.
+    bulk = sums.scale * sums.excess * (p_b + more_pi / sums.sampled)
+    return shared + p * bulk, bulk
 
 
 @inlined_lean_kernel
@@ -109,6 +148,14 @@ def pull_of(
     start, end = table.start[b], table.start[b] + table.count[b]
     inverse = 1.0 / table.total[b]
     p_b = table.bulk[b] * inverse
+    if sums.means:
+        shared, bulk = printed_sums(b, p, sums, table, strength, scratch)
+        sign = 1.0 if y else -1.0
+        background = outcome_probability(y, strength.background)
+        z = max(background + sign * shared, LEAST_LIKELIHOOD)
+        q = sign * c / z
+        add_gains(b, q, p_b, inverse, table, scratch)
+        return c * (background / z - 1.0), q * p_b, q * bulk
     shared, outside = p_b * sums.mean, 0.0
     for i in range(start, end):
         k = table.community[i]
@@ -124,10 +171,7 @@ def pull_of(
     background = outcome_probability(y, strength.background)
     z = max(background + sign * shared, LEAST_LIKELIHOOD)
     q = sign * c / z
-    for i in range(start, end):
-        at = scratch.place[table.community[i]]
-        if at >= 0:
-            scratch.gain[at] += q * (np.float64(table.phi[i]) * inverse - p_b)
+    add_gains(b, q, p_b, inverse, table, scratch)
     return c * (background / z - 1.0), q * p_b, q * sums.scale * (outside + p_b * sums.excess)
 
 
@@ -138,11 +182,13 @@ def pull_of_sample(node: Node, partners: Partners, frame: Frame, scratch: SplitS
     mean, listed = normalise(node.count, node.p, node.inverse, strength, scratch)
     size = len(scratch.place) - node.count
     counted, scale, bulk_excess = IN_BULK, 1.0, strength.excess_sum - listed
+    of_listed = mean - node.p * bulk_excess
     sampled = frame.settings.bulk_batch if frame.settings.bulk_batch < size else 0
     if sampled > 0:
         bulk_excess = sample_bulk(node.a, sampled, frame.key, strength, scratch)
         counted, scale = IN_SAMPLE, size / sampled
-    sums = BulkSums(mean, bulk_excess, counted, scale)
+    means = frame.settings.means and size > 0
+    sums = BulkSums(mean, bulk_excess, counted, scale, of_listed, sampled if sampled > 0 else size, means)
     every, even, bulk = 0.0, 0.0, 0.0
     for i in range(partners.links + partners.non_links):
         y = 1 if i < partners.links else 0
@@ -170,31 +216,38 @@ def sample_bulk(a: int, sampled: int, key: Key, strength: Strength, scratch: Spl
 
 
 @inlined_lean_kernel
-def move_listed(
-    node: Node, step: Step, pull: Pull, key: Key, strength: Strength, scratch: SplitScratch
-) -> None:
-    """(A5) Make a step for every listed community."""
-    known = np.int64(-1)
+def move_listed(node: Node, step: Step, pull: Pull, frame: Frame, scratch: SplitScratch) -> None:
+    """(A5), or (L6), Make a step for every listed community."""
+    known, strength = np.int64(-1), frame.strength
     noise = (0.0, 0.0)
     for at in range(node.count):
         k = np.int64(scratch.community[at])
         phi, pi = scratch.phi[at], scratch.pi[at]
         if k // 2 != known:
             known = k // 2
-            noise = two_normals(DRAW_MEMBERSHIPS, node.a, int(known), key)
-        gradient = pi * (pull.all + strength.excess[k] * (pull.even + scratch.gain[at]))
+            noise = two_normals(DRAW_MEMBERSHIPS, node.a, int(known), frame.key)
+        scale = pi if frame.how.preconditioned else node.inverse
+        gradient = scale * (pull.all + strength.excess[k] * (pull.even + scratch.gain[at]))
         xi = noise[1] if k % 2 else noise[0]
         new = moved(phi, step.alpha, step.expansion * pi, gradient, step.eps, xi)
         scratch.phi[at] = np.float64(np.float32(new))
 
 
 @inlined_lean_kernel
-def moved_bulk(node: Node, size: int, step: Step, pull: Pull, key: Key) -> float:
-    """(A6) Make a step for the total of the bulk: `size` Gamma(alpha) components that move as one Gamma(size alpha)."""
+def moved_bulk(node: Node, size: int, step: Step, pull: Pull, frame: Frame) -> float:
+    """(A6), (A13) Make a step for the bulk; returns its new total.
+
+    Its total moves, `size` Gamma(alpha) components as one Gamma(size alpha), or, with one noise for all, its value.
+    """
     if size == 0:
         return 0.0
-    gradient = node.p * (size * pull.all + pull.bulk)
-    noise, _ = two_normals(DRAW_BULK, node.a, 0, key)
+    noise, _ = two_normals(DRAW_BULK, node.a, 0, frame.key)
+    # As printed the gradient is not multiplied by phi (L6): p_a / phi = 1/s_a.
+    scale = node.p if frame.how.preconditioned else node.inverse
+    if frame.settings.one_noise:
+        gradient = scale * (pull.all + pull.bulk / size)
+        return size * moved(node.bulk, step.alpha, step.expansion * node.p, gradient, step.eps, noise)
+    gradient = scale * (size * pull.all + pull.bulk)
     return moved(
         size * node.bulk, size * step.alpha, step.expansion * size * node.p, gradient, step.eps, noise
     )
@@ -210,7 +263,11 @@ def update_node(a: int, eps: float, frame: Frame, scratch: SplitScratch) -> tupl
     )
     bulk, inverse = table.bulk[a], 1.0 / table.total[a]
     count = load_row(a, table, scratch)
-    count = add_candidates(count, links, bulk, table, scratch)
+    if frame.settings.everyone:
+        everyone = network.neighbors[network.offsets[a] : network.offsets[a + 1]]
+        count = add_candidates(count, everyone, bulk, table, scratch)
+    else:
+        count = add_candidates(count, scratch.links[:links], bulk, table, scratch)
     node = Node(a, count, bulk, inverse, bulk * inverse)
     pull = pull_of_sample(node, Partners(links, c_1, non_links, c_0), frame, scratch)
     size = len(scratch.place) - count
@@ -218,8 +275,8 @@ def update_node(a: int, eps: float, frame: Frame, scratch: SplitScratch) -> tupl
     # The values of a row that move are K in `sgmc`; here they are the listed ones and the bulk.
     eps = local_step(eps, expansion, count + min(size, 1), how.alpha[a], how)
     step = Step(eps, how.alpha[a], expansion)
-    move_listed(node, step, pull, key, frame.strength, scratch)
-    return count, moved_bulk(node, size, step, pull, key)
+    move_listed(node, step, pull, frame, scratch)
+    return count, moved_bulk(node, size, step, pull, frame)
 
 
 @lean_kernel

@@ -88,6 +88,7 @@ def update_strengths(
 ) -> None:
     """(A10), (L7), (L8), (L13) Move a random subset of the strengths and, where it is learned, the background."""
     y, value, inside, key = batch.y, strengths.value, scratch.inside, frame.key
+    form = frame.how.preconditioned
     communities = len(inside)
     background = value[communities]
     base, apart = count_pairs(batch, frame.table, frame.strength, scratch)
@@ -97,7 +98,7 @@ def update_strengths(
             continue
         left -= 1
         pairs = outcome_probability(y, value[k]) * max(base + inside[k], 0.0)
-        value[k] = move_strength(k, y, pairs, eps, rate, True, key, strengths)
+        value[k] = move_strength(k, y, pairs, eps, rate, form, key, strengths)
     if frame.how.learn_background:
         outside = max(apart, 0.0) * outcome_probability(y, background)
-        value[communities] = move_strength(communities, y, outside, eps, rate, True, key, strengths)
+        value[communities] = move_strength(communities, y, outside, eps, rate, form, key, strengths)

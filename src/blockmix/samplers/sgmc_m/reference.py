@@ -1,4 +1,4 @@
-"""The equations of `sgmc-m`, (A1) to (A10): active, candidate and bulk communities, on dense arrays.
+"""The equations of `sgmc-m`, (A1) to (A13): active, candidate and bulk communities, on dense arrays.
 
 A node's row is a `Split`: its listed communities with their phi, and one value that all the others share. Every sum
 over communities is taken here over the row written out, K numbers long; the kernels never do that.
@@ -134,6 +134,33 @@ def bulk_drift_from_sample(a: Split, met: Sequence[Met], sample: Members, g: Glo
     return float(drift)
 
 
+def printed_drifts(a: Split, met: Sequence[Met], sample: Members, g: Globals) -> tuple[Vector, float]:
+    """(A12) Compute the drifts of the listed communities and of the bulk's value, f and Z as the paper prints them.
+
+    f of a bulk community has the means of beta and of pi_b over the sample, and Z is |B| f + the f of listed ones.
+    """
+    pi_a, p = a.memberships(), a.bulk / a.written_out().sum()
+    listed, bulk = g.alpha - a.phi, g.alpha - a.bulk
+    beta_mean = float(g.beta[sample].mean())
+    for b in met:
+        pi_b = b.row.memberships()
+        pi_mean = float(pi_b[sample].mean())
+        delta = g.delta if b.y else 1.0 - g.delta
+        beta = g.beta if b.y else 1.0 - g.beta
+        f = pi_a * (beta * pi_b + delta * (1.0 - pi_b))
+        f_bulk = p * ((beta_mean if b.y else 1.0 - beta_mean) * pi_mean + delta * (1.0 - pi_mean))
+        z = a.bulk_size * f_bulk + f[a.listed].sum()
+        listed = listed + b.scale * (f[a.listed] / z - pi_a[a.listed])
+        bulk += b.scale * (f_bulk / z - p)
+    return np.asarray(listed), float(bulk)
+
+
+def without_metric(value: Vector | float, drift: Vector | float, prior: float) -> Vector:
+    """(L6) Return the drift as printed: what is beyond prior - phi divided by phi, for components or for the bulk."""
+    value = np.asarray(value, dtype=np.float64)
+    return np.asarray(prior - value + (np.asarray(drift) - prior + value) / value)
+
+
 def langevin_step(value: Vector | float, drift: Vector | float, step: float, noise: Vector | float) -> Vector:
     """(L5) Compute |phi + eps/2 drift + sqrt(eps phi) xi|, for listed communities and for the bulk's total alike."""
     value = np.asarray(value, dtype=np.float64)
@@ -150,6 +177,15 @@ def promotion_count(missing: float, bulk: float, size: int) -> int:
     if missing <= 0.0 or size == 0:
         return 0
     return size if missing >= size * bulk else math.ceil(missing / bulk)
+
+
+def printed_promotion_count(missing: float, bulk: float, size: int) -> int:
+    """(A8) Return int(missing/bulk), the number that the paper prints, at most |B| (E7).
+
+    >>> printed_promotion_count(0.25, 0.1, 5), printed_promotion_count(0.09, 0.1, 5)
+    (2, 0)
+    """
+    return 0 if missing <= 0.0 or size == 0 else min(size, int(missing / bulk))
 
 
 def promoted_share(alpha: float, size: int) -> tuple[float, float]:

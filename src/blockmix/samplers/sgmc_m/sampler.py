@@ -27,7 +27,6 @@ from blockmix.samplers.minibatch import iteration_key
 from blockmix.samplers.sgmc_m.frame import (
     Frame,
     Pool,
-    SplitSettings,
     Strength,
     fill_excess,
     new_split_scratch,
@@ -96,15 +95,13 @@ class SgmcM:
         self.predictor = Predictor(graph.degrees == 0, self.even_rest)
         self.batches = batches_of(data, options)
         self.how = dynamics_of(options, model, graph, self.batches.strata)
-        self.settings = SplitSettings(
-            float(options.threshold), options.bulk_batch, options.promotion == "equal"
-        )
+        self.settings = options.settings
         self.scratch = [
             new_split_scratch(
                 k,
                 min(options.neighbors, self.nodes),
                 min(options.non_neighbors, self.nodes),
-                min(options.bulk_batch, k),
+                min(self.settings.bulk_batch, k),
             )
             for _ in range(workers.threads)
         ]
@@ -122,7 +119,8 @@ class SgmcM:
         tiny = small_network()
         with Workers(1) as one:
             threshold = self.options.threshold if self.even_rest else 1.0
-            sampler = SgmcM(tiny, Model(3), SgmcMOptions(start="random", threshold=threshold), one)
+            options = SgmcMOptions(form=self.options.form, start="random", threshold=threshold)
+            sampler = SgmcM(tiny, Model(3), options, one)
             state = sampler.init((0, 0))
             sampler._iterate_shared(state, (0, 0), sampler._schedule(True))
             sampler.step(state, (0, 0), True)
@@ -132,6 +130,8 @@ class SgmcM:
         """Return a chain at its starting state: every node mostly in its part, or in two random communities."""
         rng = np.random.default_rng([int(key[0]), int(key[1])])
         k = self.communities
+        if self.options.start == "flat":
+            return self._flat_start(rng)
         if self.options.start == "random":
             parts = random_parts(self.graph, k, rng)
             others = (parts + 1 + rng.integers(0, max(k - 1, 1), self.nodes)) % k
@@ -155,6 +155,29 @@ class SgmcM:
         if self.options.threshold == 1.0:
             table = list_all(table, k)
         return self._state(table, strengths)
+
+    def _flat_start(self, rng: np.random.Generator) -> SgmcMState:
+        """Return the random start of `sgmc`, draw by draw, its rows split by (A1) one after the other."""
+        k, totals = self.communities, self.communities * self.how.alpha + self.how.expand * self.graph.degrees
+        members, values, counts, bulk = [], [], np.zeros(self.nodes, dtype=np.int32), np.zeros(self.nodes)
+        for a, total in enumerate(totals):
+            phi = rng.exponential(size=k)
+            phi *= total / phi.sum()
+            order, count = np.arange(k, dtype=np.int32), k
+            if self.options.threshold < 1.0:
+                order = np.argsort(-phi, kind="stable").astype(np.int32)
+                before = np.concatenate(([0.0], np.cumsum(phi[order])[:-1]))
+                count = int((before < self.options.threshold * total).sum())
+            counts[a], bulk[a] = count, phi[order[count:]].sum() / max(k - count, 1)
+            members.append(order[:count])
+            values.append(phi[order[:count]].astype(np.float32))
+        start = start_strengths(self.graph, random_parts(self.graph, k, rng), self.model)
+        background = start.value[-1]
+        if self.model.background is None:
+            background = min(background, self.most_background)
+        value = np.append(rng.uniform(0.1, 0.9, k), background)
+        table = table_of(counts, counts.copy(), bulk, totals, np.concatenate(members), np.concatenate(values))
+        return self._state(table, self.strengths_at(value, start.expansion))
 
     def _state(self, table: SplitRows, strengths: StrengthState, *done: int) -> SgmcMState:
         represented = np.zeros(self.communities, dtype=np.int64)

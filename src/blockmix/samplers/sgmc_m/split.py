@@ -92,7 +92,8 @@ def promote(
     value = total / size
     limit = size
     if equal and missing < total:
-        limit = min(size, math.ceil(missing / value))
+        wanted = math.floor(missing / value) if frame.settings.floor else math.ceil(missing / value)
+        limit = min(size, wanted)
     free = pool.size
     for at in range(count):
         free -= int(pool.represented[scratch.community[at]] == 0)
