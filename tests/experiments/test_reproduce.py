@@ -10,14 +10,17 @@ from typer.testing import CliRunner
 
 from blockmix.cli.app import app
 from blockmix.errors import InputError
-from blockmix.experiments import find_figure
+from blockmix.experiments import FIGURES, find_figure
 from blockmix.experiments import run as running
+from blockmix.experiments.methods import STARTS
 from blockmix.experiments.text import CLAIMS
-from blockmix.experiments.trial import run_trial
+from blockmix.experiments.trial import is_converged, run_trial
 from blockmix.graph.datasets.load import load_dataset
 from blockmix.inference import fit as fit_function
+from blockmix.samplers import sampler_options
 
 pytest.importorskip("matplotlib")
+QUICK = running.Conditions(quick=True)
 
 
 @pytest.fixture
@@ -41,7 +44,7 @@ def small_figure(panels=("Synthetic",), methods=("cgs", "scir", "sgmc", "sgmc as
 @pytest.mark.usefixtures("_data")
 def test_a_figure_leaves_a_table_a_picture_and_claims_and_is_not_run_twice(tmp_path, monkeypatch):
     messages = []
-    claims = running.reproduce([small_figure()], tmp_path, quick=True, jobs=1, say=messages.append)
+    claims = running.reproduce([small_figure()], tmp_path, QUICK, jobs=1, say=messages.append)
     assert claims == tmp_path / "claims.md"
     assert "What the paper claims" in claims.read_text("utf-8")
     assert (tmp_path / "figure1.png").read_bytes().startswith(b"\x89PNG")
@@ -49,12 +52,14 @@ def test_a_figure_leaves_a_table_a_picture_and_claims_and_is_not_run_twice(tmp_p
         rows = list(csv.DictReader(file))
     assert {row["method"] for row in rows} == {"cgs", "scir", "sgmc", "sgmc as printed", "lmc"}
     assert all(float(row["perplexity"]) > 1 for row in rows)
+    assert {row["converged"] for row in rows} <= {"0", "1"}
+    assert "Every method starts at random" in claims.read_text("utf-8")
     # one outcome is lost, as if the run had been stopped: only that one is made again
     lost = sorted((tmp_path / "figure1" / "trials").glob("*.json"))[0]
     lost.write_text(lost.read_text("utf-8")[:100])
     made = []
     monkeypatch.setattr(running, "run_trial", lambda trial: made.append(trial) or run_trial(trial))
-    running.reproduce([small_figure()], tmp_path, quick=True, jobs=1, say=messages.append)
+    running.reproduce([small_figure()], tmp_path, QUICK, jobs=1, say=messages.append)
     assert len(made) == 1
     assert any("4 of 5 trials are there already" in line for line in messages)
 
@@ -71,7 +76,7 @@ def test_a_figure_without_its_network_is_reported_and_the_others_are_run(tmp_pat
     messages = []
     with pytest.raises(InputError, match=r"figure4 needs the network us-air-712: .* not on this machine"):
         running.reproduce(
-            [first, small_figure(methods=("scir",))], tmp_path, quick=True, jobs=1, say=messages.append
+            [first, small_figure(methods=("scir",))], tmp_path, QUICK, jobs=1, say=messages.append
         )
     assert any("figure4: not run" in line for line in messages)
     assert (tmp_path / "figure1.png").exists()
@@ -105,6 +110,46 @@ def test_what_no_figure_shows_is_among_the_claims_with_its_evidence():
         assert any(word in claim.holds for word in ("holds", "does not hold", "not tested"))
         for name in re.findall(r"(?:tests|docs)/[\w/.-]+\w", claim.measured):
             assert (root / name).exists(), name
+
+
+@pytest.mark.parametrize("start", STARTS)
+@pytest.mark.parametrize("name", FIGURES)
+def test_every_method_of_a_run_has_the_same_start_and_hold_out(start, name):
+    """No method begins at the partition while another begins at random, and none weighs non-links."""
+    trials = running.Conditions(start, 0.01, True).trials(find_figure(name))
+    assert {trial.held_out for trial in trials} == {0.01}
+    expected = {"partition": {"partition"}, "random": {"random", "flat"}}[start]
+    assert {trial.options["start"] for trial in trials} <= expected
+    for trial in trials:
+        options = sampler_options(trial.sampler, trial.options)
+        assert (options.start == "flat") == (trial.sampler == "sgmc-m" and start == "random")
+        assert not getattr(options, "weighted", False)
+
+
+@pytest.mark.usefixtures("_data")
+def test_both_starts_go_to_folders_of_their_own(tmp_path, monkeypatch):
+    seen = []
+    monkeypatch.setattr(
+        running, "reproduce", lambda figures, folder, under, **_: seen.append((folder, under)) or folder
+    )
+    words = ["reproduce", "figure1", "-o", str(tmp_path), "--start", "both", "--held-out", "0.01"]
+    assert CliRunner().invoke(app, words).exit_code == 0
+    assert [(folder.name, under.start, under.held_out) for folder, under in seen] == [
+        ("random", "random", 0.01), ("partition", "partition", 0.01),
+    ]  # fmt: skip
+    refused = CliRunner().invoke(app, ["reproduce", "figure1", "-o", str(tmp_path), "--held-out", "1.5"])
+    assert refused.exit_code == 2
+    assert "must be a share between 0 and 1" in refused.stderr
+
+
+def test_a_run_has_converged_only_if_it_has_settled_and_moved():
+    times = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
+    assert is_converged(times, [9.0, 8.0, 5.0, 3.0, 3.05, 3.0], 10.0)
+    assert not is_converged(times, [9.0, 8.0, 5.0, 3.2, 3.1, 3.0], 10.0), "still falling"
+    assert not is_converged(times, [9.5] * 6, 10.0), "never moved"
+    assert is_converged(times, [3.0] * 6, 10.0), "a start that was good already"
+    assert not is_converged(times, [9.0, 5.0, 3.0, float("nan"), 3.0, 3.0], 10.0)
+    assert not is_converged([1.0], [3.0], 10.0)
 
 
 def test_the_command_names_the_figures_there_are(tmp_path):

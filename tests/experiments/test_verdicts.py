@@ -10,9 +10,17 @@ from importlib import import_module
 import pytest
 
 from blockmix.experiments import FIGURES, figure, figure1, figure2, figure3, figure4, figure5, figure6
+from blockmix.experiments.trial import Outcome, Trial
 
 NAN, INF = float("nan"), float("inf")
 YES, NO, OPEN = True, False, None
+
+
+def ran(converged):
+    """An outcome that had converged (1) or not (0), or of a table that does not say."""
+    known = {} if converged is None else {"converged": converged}
+    return Outcome(Trial("figure1", "p", "n", 2, "m", "scir", 1, 1.0), {}, known)
+
 
 # function: rows of its arguments, then the verdict
 TABLES = {
@@ -112,8 +120,13 @@ TABLES = {
         ([0.6, 0.5], [0.59, 0.1], YES), ([0.6, 0.5], [0.6, 0.1], NO), ([0.6, 0.5], [0.1, 0.6], NO),
         ([NAN], [0.1], OPEN), ([0.6], [NAN], OPEN), ([], [], OPEN),
     ],
-    figure5.within_a_fifth: [
-        ([0.1, 0.2], YES), ([0.1, 0.201], NO), ([0.001], YES), ([NAN, 0.1], OPEN), ([NAN, 0.3], NO), ([], OPEN),
+    figure5.tenth_to_fifth: [
+        ([0.1, 0.2], YES), ([0.1, 0.201], NO), ([0.099, 0.15], NO), ([NAN, 0.1], OPEN), ([NAN, 0.3], NO), ([], OPEN),
+        ([0.018, 0.164], NO),  # documented
+    ],
+    figure.if_converged: [
+        (True, [ran(1.0), ran(1.0)], YES), (False, [ran(1.0)], NO), (True, [ran(1.0), ran(0.0)], OPEN),
+        (False, [ran(0.0)], OPEN), (None, [ran(1.0)], OPEN), (True, [ran(None)], YES), (True, [], YES),
     ],
     figure5.high_thresholds_best: [
         ({0.5: 3.0, 0.7: 2.0, 0.9: 2.0, 1.0: 1.0}, YES), ({0.5: 3.0, 0.7: 2.0, 0.9: 2.01, 1.0: 1.0}, NO),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -63,6 +64,17 @@ def in_both_forms(corrected: bool | None, printed: bool | None) -> str:
     if corrected == printed:
         return verdict(corrected)
     return f"{verdict(corrected)}; as printed, {verdict(printed)}"
+
+
+def if_converged(holds: bool | None, outcomes: Iterable[Outcome]) -> bool | None:
+    """Return the answer, or None where a run that it depends on had not converged (`trial.is_converged`)."""
+    return None if any(outcome.figures.get("converged") == 0.0 for outcome in outcomes) else holds
+
+
+def not_converged(outcomes: Iterable[Outcome]) -> str:
+    """Return which methods have runs that had not converged, as an end of a sentence; nothing where all had."""
+    left = Counter(o.trial.method for o in outcomes if o.figures.get("converged") == 0.0)
+    return f"; not converged: {', '.join(f'{n} runs of {m}' for m, n in left.items())}" if left else ""
 
 
 def best_or_near(by_setting: dict[Any, float], named: Any, near: float = 1.01) -> bool | None:

@@ -10,20 +10,40 @@ import os
 import platform
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from blockmix._version import __version__
 from blockmix.errors import InputError
 from blockmix.experiments.figure import Claim, Figure
+from blockmix.experiments.methods import start_of
 from blockmix.experiments.text import CLAIMS
-from blockmix.experiments.trial import Outcome, Trial, run_trial
+from blockmix.experiments.trial import HELD_OUT, MOVED, SETTLED, Outcome, Trial, run_trial
 from blockmix.files import write_pieces
 
 Say = Callable[[str], Any]
 
 
-def reproduce(figures: Sequence[Figure], folder: Path, *, quick: bool, jobs: int, say: Say) -> Path:
+@dataclass(frozen=True)
+class Conditions:
+    """What all trials of a run share: where every method starts, the share held out, and shorter runs or not."""
+
+    start: str = "random"
+    held_out: float = HELD_OUT
+    quick: bool = False
+
+    def trials(self, figure: Figure) -> list[Trial]:
+        """List the trials of a figure under these conditions."""
+        return [
+            replace(
+                trial, held_out=self.held_out, options=trial.options | {"start": start_of(trial.sampler, self.start)}
+            )
+            for trial in figure.trials(self.quick)
+        ]  # fmt: skip
+
+
+def reproduce(figures: Sequence[Figure], folder: Path, under: Conditions, *, jobs: int, say: Say) -> Path:
     """Run all figures into a folder; trials that an earlier, interrupted call has finished are not run again.
 
     Each figure gets a CSV of every trial, a PNG and its claims; claims.md has those of all figures done so far. A
@@ -33,20 +53,20 @@ def reproduce(figures: Sequence[Figure], folder: Path, *, quick: bool, jobs: int
     missing: dict[str, InputError] = {}
     for figure in figures:
         try:
-            _need_networks(figure, figure.trials(quick))
+            _need_networks(figure, under.trials(figure))
         except InputError as error:
             say(f"{figure.name}: not run. {error}")
             missing[figure.name] = error
             continue
         say(f"{figure.name}: {figure.title}")
-        outcomes = _outcomes(figure, folder / figure.name / "trials", quick, jobs, say)
+        outcomes = _outcomes(under.trials(figure), folder / figure.name / "trials", jobs, say)
         _write_csv(outcomes, folder / f"{figure.name}.csv")
         figure.draw(outcomes).savefig(folder / f"{figure.name}.png")
-        title = f"{figure.title}{', quick run' if quick else ''}"
+        title = f"{figure.title}{', quick run' if under.quick else ''}"
         write_pieces(folder / figure.name / "claims.md", [_claims_table(title, figure.claims(outcomes))])
     parts = [path.read_text("utf-8") for path in sorted(folder.glob("figure*/claims.md"))]
     parts.append(_claims_table("Claims that no figure shows", CLAIMS))
-    write_pieces(folder / "claims.md", [_HEAD.format(machine=_machine()) + "\n".join(parts)])
+    write_pieces(folder / "claims.md", [_HEAD.format(**_said(under)) + "\n".join(parts)])
     if missing:
         # One reason is enough: those of the others have been printed above.
         raise InputError(
@@ -58,24 +78,33 @@ def reproduce(figures: Sequence[Figure], folder: Path, *, quick: bool, jobs: int
 _HEAD = """# What the paper claims, and what was measured
 
 Every claim of the text of Li, Ahn and Welling (2016), run again with blockmix. Both forms of their sampler are here:
-`sgmc` has the preconditioner that their printed update leaves out, `sgmc as printed` has not (docs/method.md, E2); the
-latter runs with the paper's steps, the former with blockmix's. All start at random, `scir` from its own start. 5% of
-links and as many non-links are held out; perplexity is over these, as in the paper. Figures in the third column are
-means over seeds. {machine}
+`sgmc as printed` is the algorithm of the paper with the paper's steps (`form="paper"`), `sgmc` has the preconditioner
+that the printed update leaves out (docs/method.md, E2) and blockmix's steps. Every method starts {start}.
+{held_out:g}% of links and as many non-links are held out; perplexity is over these, as in the paper, and no method
+weighs non-links. A run counts as converged if its perplexity changed by at most {settled:g}% over the last third of
+its time and is below {moved:g}% of that of a prediction without communities; a claim about converged perplexity is
+undecided where a run had not converged. Figures in the third column are means over seeds. {machine}
 
 """
+_WHERE = {
+    "random": "at random (sgmc-m as sgmc does, draw by draw)",
+    "partition": "at the partition that blockmix finds",
+}
 
 
-def _machine() -> str:
+def _said(under: Conditions) -> dict[str, Any]:
+    """Return what the head of the claims says about a run."""
     day = datetime.datetime.now(datetime.UTC).date().isoformat()
     kind = f"{platform.machine()}, {os.cpu_count()} processors, one thread a trial"
-    return f"Run on {day} with blockmix {__version__}: {kind}."
+    return {
+        "start": _WHERE[under.start], "held_out": 100.0 * under.held_out, "settled": 100.0 * SETTLED,
+        "moved": 100.0 * MOVED, "machine": f"Run on {day} with blockmix {__version__}: {kind}.",
+    }  # fmt: skip
 
 
-def _outcomes(figure: Figure, place: Path, quick: bool, jobs: int, say: Say) -> list[Outcome]:
-    """Return every outcome of a figure, in the order of its trials."""
+def _outcomes(trials: list[Trial], place: Path, jobs: int, say: Say) -> list[Outcome]:
+    """Return the outcomes of trials, in their order."""
     place.mkdir(parents=True, exist_ok=True)
-    trials = figure.trials(quick)
     found = {trial.name: _load(place / f"{trial.name}.json", trial) for trial in trials}
     left = [trial for trial in trials if found[trial.name] is None]
     if len(left) < len(trials):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -10,11 +11,27 @@ import typer
 from blockmix.cli.guard import INTERRUPTED, warn
 
 
+class Start(StrEnum):
+    """Where every method of an experiment starts."""
+
+    RANDOM = "random"
+    PARTITION = "partition"
+    BOTH = "both"
+
+
 def reproduce(
     figure: Annotated[str, typer.Argument(metavar="FIGURE|all", help="figure1 to figure6, or all.")],
     output: Annotated[
         Path, typer.Option("-o", "--output", metavar="DIR", help="Folder for pictures, tables and claims.md.")
     ] = Path("reproduced"),
+    start: Annotated[
+        Start,
+        typer.Option(help="Where every method starts; both writes to DIR/random and DIR/partition."),
+    ] = Start.RANDOM,
+    held_out: Annotated[
+        float,
+        typer.Option("--held-out", metavar="SHARE", help="Share of the links held out; the paper has 0.01."),
+    ] = 0.05,
     quick: Annotated[
         bool,
         typer.Option(
@@ -36,10 +53,11 @@ def reproduce(
 
     \b
       blockmix reproduce figure1 --quick
-      blockmix reproduce all -o experiments
+      blockmix reproduce all -o experiments --start both
     """
-    from blockmix.errors import optional
+    from blockmix.errors import InputError, optional
     from blockmix.experiments import FIGURES, find_figure
+    from blockmix.experiments.run import Conditions
     from blockmix.experiments.run import reproduce as run
     from blockmix.numerics.workers import default_threads
 
@@ -47,8 +65,14 @@ def reproduce(
     names = FIGURES if figure == "all" else (figure,)
     figures = [find_figure(name) for name in names]
     say = (lambda text: None) if quiet else warn
+    if not 0.0 < held_out < 1.0:
+        raise InputError(f"--held-out must be a share between 0 and 1, not {held_out:g}")
+    starts = [Start.RANDOM, Start.PARTITION] if start is Start.BOTH else [start]
     try:
-        print(run(figures, output, quick=quick, jobs=jobs or default_threads(), say=say))
+        for one in starts:
+            folder = output / one.value if start is Start.BOTH else output
+            under = Conditions(one.value, held_out, quick)
+            print(run(figures, folder, under, jobs=jobs or default_threads(), say=say))
     except KeyboardInterrupt:
         warn(f"stopped: the trials done are kept in {output}, and the same command goes on from there")
         raise typer.Exit(INTERRUPTED) from None

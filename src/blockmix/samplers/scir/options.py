@@ -28,6 +28,7 @@ class ScirOptions:
         step: the step h once samples count, of "cir" and of the strengths with either move.
         form: of "cir" alone: "sparse" rows of `slots` communities, "dense" rows of all of them with nothing
             cut off, or "auto": dense where that is faster. The law is the same.
+        weighted: whether non-links are weighted after a balanced hold-out, which takes a larger share of the links.
     """
 
     slots: int = 16
@@ -40,6 +41,7 @@ class ScirOptions:
     non_links: int = 0
     step: float = 0.5
     form: str = "auto"
+    weighted: bool = True
 
     def __post_init__(self) -> None:
         for name, least, most in (
@@ -56,6 +58,8 @@ class ScirOptions:
             ("form", ("auto", "sparse", "dense")),
         ):
             check_choice(name, getattr(self, name), known)
+        if not isinstance(self.weighted, bool):
+            raise InputError(f"weighted must be True or False, not {self.weighted!r}")
         if self.non_links and self.moves == "indicators":
             raise InputError('non_links belongs to moves="cir": leave out moves, or non_links')
         if self.form == "dense" and self.moves == "indicators":

@@ -66,9 +66,10 @@ class Problem:
         prior = np.ones((model.communities + 1, 2))
         prior[:-1] = model.eta
         degrees = np.diff(shard.network.offsets)
+        weight = non_link_weight(data) if options.weighted else 1.0
         return cls(
             shard, model, options, node_priors(model, options, degrees), prior, graph.n_edges,
-            graph.n_pairs - graph.n_edges - len(data.hidden_neighbors) // 2, non_link_weight(data), graph.density,
+            graph.n_pairs - graph.n_edges - len(data.hidden_neighbors) // 2, weight, graph.density,
         )  # fmt: skip
 
     @property
