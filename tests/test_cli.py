@@ -460,3 +460,25 @@ class TestProgram:
         run.wait(timeout=60)
         assert err == b""
         run.stderr.close()
+
+
+def test_a_setting_is_read_as_the_type_of_its_value_and_the_list_shows_both_forms():
+    """Settings that are left out take the value of the form; --set must know their type all the same."""
+    from blockmix.cli.settings import parse_settings
+
+    given = [
+        "form=paper",
+        "start=random",
+        "preconditioned=true",
+        "strength_share=0.25",
+        "bulk_batch=3",
+        "step=0.1",
+    ]
+    assert parse_settings("sgmc-m", "assortative", given) == {
+        "form": "paper", "start": "random", "preconditioned": True, "strength_share": 0.25, "bulk_batch": 3,
+        "step": 0.1,
+    }  # fmt: skip
+    assert parse_settings("lmc", "assortative", ["refresh=0", "damping=0"]) == {"refresh": 0, "damping": 0.0}
+    shown = CliRunner().invoke(app, ["samplers"]).output
+    assert "scales = exact  (form=paper: printed)" in shown
+    assert "form = auto\n" in shown

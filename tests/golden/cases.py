@@ -45,6 +45,10 @@ FITS: dict[str, dict[str, Any]] = {
     "svi, factors": {"communities": 6, "sampler": "svi", "pairs": "factors"},
     "cgs": {"communities": 4, "sampler": "cgs"},
     "lmc": {"communities": 4, "sampler": "lmc"},
+    "sgmc, paper form": {"communities": 6, "sampler": "sgmc", "form": "paper"},
+    "sgmc-m, paper form": {"communities": 12, "sampler": "sgmc-m", "form": "paper"},
+    "svi, paper form": {"communities": 6, "sampler": "svi", "form": "paper"},
+    "lmc, paper form": {"communities": 4, "sampler": "lmc", "form": "paper"},
     "general model": {"communities": 4, "model": "mmsb"},
 }
 SWEEPS = 24

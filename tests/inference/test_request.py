@@ -100,7 +100,24 @@ def test_manifests_of_earlier_versions_are_read():
     }  # fmt: skip
     request = FitRequest.from_manifest(stored)
     assert (request.communities, request.options.slots, request.chosen) == (4, 8, True)
-    assert request.manifest() == stored | {"model": stored["model"] | {"eta": (1.0, 1.0)}}
+    expected = stored | {"model": stored["model"] | {"eta": (1.0, 1.0)}}
+    assert request.manifest() == expected | {"options": stored["options"] | {"weighted": True}}
+
+
+def test_settings_of_a_sampler_before_it_had_forms_are_read():
+    """All values were written: none of them is replaced by what a form stands for."""
+    stored = {
+        "model": {"communities": 4, "alpha": None, "eta": [1.0, 1.0], "background": None, "kind": "assortative"},
+        "sampler": "sgmc", "seed": 7, "chains": 1, "chosen": False, "device": "cpu",
+        "options": {
+            "neighbors": 10, "non_neighbors": 10, "batch_non_links": 32, "preconditioned": False, "totals": "auto",
+            "schedule": "annealed", "step": None, "strength_step": None, "delay": None, "decay": 0.5,
+            "strength_share": 1.0, "start": "random",
+        },
+    }  # fmt: skip
+    options = FitRequest.from_manifest(stored).manifest()["options"]
+    more = {"form": "corrected", "non_links_of": "node", "scales": "exact"}
+    assert options == stored["options"] | more
 
 
 def test_what_depends_on_the_network_is_filled_in():

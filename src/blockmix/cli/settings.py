@@ -12,7 +12,7 @@ def parse_settings(sampler: str, kind: str, given: list[str]) -> dict[str, Any]:
     """Return the settings by name, each of the type that the sampler's default has."""
     from blockmix.samplers import sampler_class
 
-    defaults = {field.name: field.default for field in fields(sampler_class(sampler, kind).Options)}
+    defaults = _values(sampler_class(sampler, kind).Options())
     found: dict[str, Any] = {}
     for item in given:
         name, equals, text = item.partition("=")
@@ -23,6 +23,11 @@ def parse_settings(sampler: str, kind: str, given: list[str]) -> dict[str, Any]:
             raise InputError(f"--set {item}: {sampler} has no setting {name!r}; it has {', '.join(defaults)}")
         found[name] = _value(item, text.strip(), defaults[name])
     return found
+
+
+def _values(options: Any) -> dict[str, Any]:
+    """Return the settings of an options object by name; one that was left out has the value that its form gives it."""
+    return {field.name: getattr(options, field.name) for field in fields(options)}
 
 
 def _value(item: str, text: str, default: Any) -> Any:
@@ -51,6 +56,13 @@ def samplers() -> None:
         for name, entry in entries.items():
             of = "" if kind == "assortative" else f" --model {kind}"
             console.print(f"[bold]{name}[/bold]{of}: {entry.title}")
-            for field in fields(sampler_class(name, kind).Options):
-                console.print(f"    {field.name} = {field.default}")
+            settings = sampler_class(name, kind).Options
+            defaults, printed = _values(settings()), {}
+            if defaults.get("form") == "corrected":
+                printed = _values(settings(form="paper"))
+            for setting, value in defaults.items():
+                other = printed.get(setting, value)
+                console.print(
+                    f"    {setting} = {value}" + (f"  (form=paper: {other})" if other != value else "")
+                )
     console.print("\nChoose one with --sampler NAME, and change a setting with --set NAME=VALUE.")

@@ -3,9 +3,15 @@
 import pytest
 
 from blockmix.errors import InputError
+from blockmix.generators.planted import planted
+from blockmix.graph.split import hold_out
+from blockmix.model import Model
+from blockmix.numerics.workers import Workers
 from blockmix.samplers import check_sampler
+from blockmix.samplers.data import non_link_weight
 from blockmix.samplers.scir.constants import MOST_DENSE
 from blockmix.samplers.scir.options import ScirOptions
+from blockmix.samplers.scir.sampler import Scir
 
 
 @pytest.mark.parametrize(
@@ -27,6 +33,7 @@ from blockmix.samplers.scir.options import ScirOptions
         ({"moves": "gibbs"}, "moves must be one of auto, indicators, cir, not 'gibbs'"),
         ({"start": "ones"}, "start must be one of partition, random"),
         ({"form": "full"}, "form must be one of auto, sparse, dense, not 'full'"),
+        ({"weighted": 1}, "weighted must be True or False, not 1"),
         ({"moves": "indicators", "non_links": 5}, 'non_links belongs to moves="cir"'),
         ({"moves": "indicators", "form": "dense"}, 'form="dense" belongs to moves="cir"'),
     ],
@@ -35,6 +42,17 @@ def test_a_wrong_setting_is_named_with_its_value(setting, message):
     with pytest.raises(InputError) as caught:
         ScirOptions(**setting)
     assert message in str(caught.value)
+
+
+def test_non_links_are_weighted_after_a_balanced_hold_out_unless_asked_not_to():
+    data = hold_out(planted(80, 3, degree=8, seed=1).graph, 0.2, seed=1)
+    with Workers(1) as workers:
+        weights = [
+            Scir(data, Model(3), ScirOptions(weighted=weighted), workers).problem.non_link_weight
+            for weighted in (True, False)
+        ]
+    assert weights == [non_link_weight(data), 1.0]
+    assert weights[0] < 0.9
 
 
 def test_the_move_follows_from_what_is_asked_for():
