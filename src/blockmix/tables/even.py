@@ -52,13 +52,36 @@ class PooledEven(NamedTuple):
 
 def even_rows(rows: Rows) -> EvenRows:
     """Return the rows of a chain's state with what they lack to one as their rest."""
-    entries = rows.words[:, ::2]
-    used = np.logical_and.accumulate(entries >= 0, axis=1)
-    weights = np.where(used, rows.weights[:, 1::2], np.float32(0.0))
-    offsets = np.zeros(len(entries) + 1, dtype=np.int64)
-    np.cumsum(used.sum(axis=1), out=offsets[1:])
-    rest = np.maximum(1.0 - weights.sum(axis=1, dtype=np.float64), 0.0)
-    return EvenRows(offsets, entries[used], weights[used], rest)
+    nodes = len(rows.total)
+    offsets, rest = np.zeros(nodes + 1, dtype=np.int64), np.empty(nodes)
+    used = count_entries(rows, offsets)
+    table = EvenRows(offsets, np.empty(used, dtype=np.int32), np.empty(used, dtype=np.float32), rest)
+    copy_entries(rows, table)
+    return table
+
+
+@kernel
+def count_entries(rows: Rows, offsets: np.ndarray) -> int:
+    """Write where every row begins among the used slots of all; returns how many there are."""
+    for a in range(len(rows.total)):
+        used = 0
+        while used < rows.words.shape[1] // 2 and rows.words[a, 2 * used] >= 0:
+            used += 1
+        offsets[a + 1] = offsets[a] + used
+    return int(offsets[-1])
+
+
+@kernel
+def copy_entries(rows: Rows, table: EvenRows) -> None:
+    """Copy the used slots of all nodes, one row after the other, and write what each lacks to one."""
+    for a in range(len(rows.total)):
+        begin, total = table.offsets[a], 0.0
+        for j in range(table.offsets[a + 1] - begin):
+            weight = rows.weights[a, 2 * j + 1]
+            table.communities[begin + j] = rows.words[a, 2 * j]
+            table.weights[begin + j] = weight
+            total += np.float64(weight)
+        table.rest[a] = max(1.0 - total, 0.0)
 
 
 @inlined_kernel

@@ -65,13 +65,17 @@ ROW_ARRAYS = ("count", "active", "bulk", "total", "community", "phi")
 
 @dataclass
 class SgmcMState:
-    """State of a chain: rows with a bulk, strengths, in how many nodes each community is active, iterations, sweeps."""
+    """State of a chain: rows with a bulk, strengths, in how many nodes each community is active, iterations, sweeps.
+
+    `shown` is what `memberships` returned last, and for which sweep.
+    """
 
     table: SplitRows
     strengths: StrengthState
     represented: NDArray[np.int64]
     iteration: int = 0
     sweep: int = 0
+    shown: tuple[int, Rows] | None = None
 
 
 class SgmcM:
@@ -179,10 +183,12 @@ class SgmcM:
         table = table_of(counts, counts.copy(), bulk, totals, np.concatenate(members), np.concatenate(values))
         return self._state(table, self.strengths_at(value, start.expansion))
 
-    def _state(self, table: SplitRows, strengths: StrengthState, *done: int) -> SgmcMState:
+    def _state(
+        self, table: SplitRows, strengths: StrengthState, iteration: int = 0, sweep: int = 0
+    ) -> SgmcMState:
         represented = np.zeros(self.communities, dtype=np.int64)
         count_active(table, represented)
-        return SgmcMState(table, strengths, represented, *done)
+        return SgmcMState(table, strengths, represented, iteration, sweep)
 
     def strengths_at(self, value: NDArray[np.float64], pairs: NDArray[np.float64]) -> StrengthState:
         """Return strengths and background at these values; the expansions M of (S1) begin at `pairs`."""
@@ -273,8 +279,13 @@ class SgmcM:
         return state.sweep
 
     def memberships(self, state: SgmcMState) -> Rows:
-        """Return the largest listed communities of every node; the bulk and those beyond `slots` are its even rest."""
-        return largest_entries(state.table, self.slots, self.communities)
+        """Return the largest listed communities of every node; the bulk and those beyond `slots` are its even rest.
+
+        They are made once a sweep.
+        """
+        if state.shown is None or state.shown[0] != state.sweep:
+            state.shown = (state.sweep, largest_entries(state.table, self.slots, self.communities))
+        return state.shown[1]
 
     def strengths(self, state: SgmcMState) -> NDArray[np.float64]:
         """Return the strengths of the communities, the background last."""
