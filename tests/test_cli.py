@@ -207,10 +207,10 @@ class TestOutputFolder:
         assert bm.load(folder).graph.n_nodes == 24
 
     def test_tables_are_kept_when_the_posterior_cannot_be_saved(self, edges, tmp_path, monkeypatch):
-        def full(post, path):
+        def full(post, path, texts):
             raise InputError(f"{path}: the result cannot be saved (No space left on device)")
 
-        monkeypatch.setattr("blockmix.Posterior.save", full)
+        monkeypatch.setattr("blockmix.inference.run_folder.results.save_posterior", full)
         done = blockmix("fit", edges, "-k", 3, "--sweeps", 20, "-o", tmp_path / "run")
         assert done.exit_code == 1
         assert (tmp_path / "run" / "memberships.tsv").exists()

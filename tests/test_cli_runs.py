@@ -100,12 +100,31 @@ class TestResume:
         def killed(*_):
             raise KeyboardInterrupt
 
-        monkeypatch.setattr("blockmix.Posterior.save", killed)
+        monkeypatch.setattr("blockmix.inference.run_folder.results.save_posterior", killed)
         blockmix("resume", result, "--sweeps", 90, "-q")
         monkeypatch.undo()
         assert bm.load(result).provenance["sweeps"] == 60
         assert blockmix("resume", result, "-q").exit_code == 0
         assert bm.load(result).provenance["sweeps"] == 90
+
+    @pytest.mark.parametrize("name", TEXTS)
+    def test_a_text_file_that_was_cut_is_written_again(self, result, name):
+        whole = (result / name).read_bytes()
+        (result / name).write_bytes(whole[:-4])
+        done = blockmix("resume", result)
+        assert done.exit_code == 0, done.output
+        assert (result / name).read_bytes() == whole
+        assert "its results are written" in blockmix("resume", result).stderr
+
+    def test_a_damaged_result_is_written_again_and_damage_is_exit_status_2_before(self, result):
+        for path in [*(result / "posterior").glob("*.npy"), *(result / "graph").iterdir()][::7]:
+            whole = path.read_bytes()
+            path.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
+            done = blockmix("report", result)
+            assert done.exit_code == 2
+            assert len(done.stderr.splitlines()) == 1
+            assert blockmix("resume", result).exit_code == 0
+            assert path.read_bytes() == whole
 
     def test_a_run_without_a_checkpoint_begins_from_its_start(self, edges, result, tmp_path):
         """As after a kill while kernels are compiled or a start is found."""
@@ -147,7 +166,7 @@ class TestResume:
         done = blockmix("resume", result, "--sweeps", 90)
         assert done.exit_code == 0, done.output
         (line,) = [line for line in done.stderr.splitlines() if line.startswith("warning: ")]
-        assert str(path) in line
+        assert f"{path.parent}: {path.name}: it does not match its checksum" in line
         assert "Warning" not in done.stderr
 
     def test_a_checkpoint_of_a_later_version_is_refused(self, result):

@@ -1,18 +1,20 @@
 """Arrays from a folder that somebody else may have made, checked before anything uses them.
 
-A checksum tells a damaged file from a whole one, and nothing about who wrote it. Kernels check nothing: an index out of
-range would read or write memory that is not theirs. So whatever is read from a folder is checked once, when it is
-read: that it is a plain file of one array, its type, byte order, dimensions and size, and the range of its entries.
-Every check raises `Damaged` with the name of the array and what is wrong.
+Every array has a checksum in the manifest of its folder. It tells a damaged file from a whole one, and nothing about
+who wrote it. Kernels check nothing: an index out of range would read or write memory that is not theirs. So whatever
+is read from a folder is checked once, when it is read: that it is a plain file of one array with this checksum, its
+type, byte order, dimensions and size, and the range of its entries. Every check raises `Damaged` with the name of the
+array and what is wrong.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +29,11 @@ NUMBERS = ("|b1", "|i1", "|u1", "<i2", "<u2", "<i4", "<u4", "<i8", "<u8", "<f4",
 _LONGEST_HEADER = 4096
 # Entries checked in one call: few enough to stay in the cache.
 _AT_ONCE = 1 << 16
+# Bytes of which the checksum is computed in one call.
+_HASHED_AT_ONCE = 1 << 20
+
+# What a manifest says of each file: {"sha256": ..., "bytes": ...}.
+Files = dict[str, dict[str, Any]]
 
 
 def check_name(name: object) -> str:
@@ -36,13 +43,77 @@ def check_name(name: object) -> str:
     return name
 
 
-def read_array(path: Path, types: tuple[str, ...] = NUMBERS, mmap: bool = False) -> NDArray[Any]:
+class _Hashed:
+    """A file to write to that computes the checksum on the way."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file, self.digest, self.bytes = file, hashlib.sha256(), 0
+
+    def write(self, data: Any) -> int:
+        self.digest.update(data)
+        self.bytes += len(data)
+        return self._file.write(data)
+
+
+def save_arrays(folder: Path, arrays: Mapping[str, NDArray[Any]]) -> Files:
+    """Write each array to a file of its own, in the byte order of all manifests; return their checksums."""
+    files: Files = {}
+    for name, array in arrays.items():
+        little = np.ascontiguousarray(array.astype(array.dtype.newbyteorder("<"), copy=False))
+        with open(folder / f"{name}.npy", "wb") as file:
+            hashed = _Hashed(file)
+            np.save(hashed, little.reshape(array.shape), allow_pickle=False)
+        files[name] = {"sha256": hashed.digest.hexdigest(), "bytes": hashed.bytes}
+    return files
+
+
+def check_files(files: object) -> Files:
+    """Return what a manifest says of its files; anything else than names with checksum and size is refused."""
+    if not isinstance(files, dict) or not all(
+        isinstance(entry, dict) and entry.keys() == {"sha256", "bytes"} and isinstance(entry["bytes"], int)
+        for entry in files.values()
+    ):
+        raise Damaged("the manifest has no checksums of its files")
+    return files
+
+
+def file_entry(path: Path) -> dict[str, Any]:
+    """Return the checksum and the size of a file."""
+    with open_plain(path) as file:
+        return {"sha256": _digest(file), "bytes": file.tell()}
+
+
+def _digest(file: BinaryIO) -> str:
+    digest = hashlib.sha256()
+    while block := file.read(_HASHED_AT_ONCE):
+        digest.update(block)
+    return digest.hexdigest()
+
+
+def _compare(name: str, file: BinaryIO, entry: Mapping[str, Any]) -> None:
+    """Refuse a file that is not the one that was written; leave it open at its beginning."""
+    size = os.fstat(file.fileno()).st_size
+    if size != entry["bytes"]:
+        raise Damaged(f"{name}: it does not match its checksum: {size:,} bytes of {entry['bytes']:,}")
+    if _digest(file) != entry["sha256"]:
+        raise Damaged(f"{name}: it does not match its checksum")
+    file.seek(0)
+
+
+def read_array(
+    path: Path,
+    types: tuple[str, ...] = NUMBERS,
+    mmap: bool = False,
+    entry: Mapping[str, Any] | None = None,
+) -> NDArray[Any]:
     """Return the array of an .npy file, mapped or read; its type must be one of `types`, as `dtype.str` has them.
 
-    The size of the file must be that of its header, so that what is allocated is what is there. Raises OSError where
-    there is no such file.
+    The file must match its `entry` in the manifest, where one is given, and its size that of its header, so that what
+    is allocated is what is there. Raises OSError where there is no such file.
     """
     with open_plain(path) as file:
+        if entry is not None:
+            _compare(path.name, file, entry)
         try:
             major, _ = np.lib.format.read_magic(file)
             read = np.lib.format.read_array_header_1_0 if major == 1 else np.lib.format.read_array_header_2_0

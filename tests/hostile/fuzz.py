@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import faulthandler
-import hashlib
 import json
 import os
 import random
@@ -27,13 +26,15 @@ import numpy as np
 
 from blockmix import InputError, fit, load, planted
 from blockmix.cli.commands.watch import lines
-from blockmix.files import checksum
 from blockmix.inference.resume import resume
 from blockmix.inference.run_folder.folder import RunFolder
 from blockmix.inference.run_folder.results import write_results
 from blockmix.inference.run_folder.status import read_status
 from blockmix.posterior.export.files import write_text_files
 from blockmix.report.write import report_html
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from reseal import reseal
 
 SWEEPS = 12
 # Where kernels would be led astray, and numbers just outside of what is allowed.
@@ -142,27 +143,6 @@ def change_file(path: Path, chance: random.Random) -> str:
     return f"{path.name}: {what}"
 
 
-def recompute(folder: Path) -> None:
-    """Make checksums and fingerprints right again, so that only the content is wrong."""
-    checkpoint = folder / "checkpoint"
-    for manifest in checkpoint.glob("*/manifest.json"):
-        if not manifest.is_file():
-            continue
-        try:
-            body = json.loads(manifest.read_text())
-            if "files" in body:
-                for name, entry in body["files"].items():
-                    path = manifest.parent / f"{name}.npy"
-                    if not path.is_file():
-                        continue
-                    data = path.read_bytes()
-                    entry |= {"sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data)}
-                body.pop("checksum", None)
-                manifest.write_text(json.dumps({"checksum": checksum(body), **body}))
-        except (OSError, ValueError, TypeError, AttributeError):
-            continue
-
-
 def accept_fingerprints() -> None:
     """Let every network have the fingerprint that it should have: nobody is kept out by a hash they can compute."""
     from blockmix.graph.graph import Graph
@@ -201,7 +181,7 @@ def mutate(folder: Path, chance: random.Random) -> list[str]:
         except (ValueError, OSError, TypeError, OverflowError) as error:
             # What an earlier change made of this file cannot be changed again.
             done.append(f"nothing ({type(error).__name__})")
-    recompute(folder)
+    reseal(folder)
     return done
 
 

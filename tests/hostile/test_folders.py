@@ -40,7 +40,7 @@ def set_entry(path: Path, at: int, value: float) -> None:
     array.reshape(-1)[at] = value
     np.save(path, array)
     run = next(parent for parent in path.parents if (parent / "status.json").exists())
-    fuzz.recompute(run)
+    fuzz.reseal(run)
 
 
 def commands(run: Path) -> list[tuple[str, ...]]:
@@ -125,6 +125,7 @@ def test_a_held_out_pair_out_of_range_is_refused(run):
 def test_another_type_or_byte_order_is_refused(run, dtype):
     path = run / "posterior" / "community.npy"
     np.save(path, np.load(path).astype(dtype))
+    fuzz.reseal(run)
     refused(("predict", run, run.parent / "pairs"), f"community.npy holds the type {dtype}, not <i4")
 
 
@@ -135,12 +136,14 @@ def test_a_header_that_promises_more_than_the_file_has_takes_no_memory(run):
     path.write_bytes(
         data.replace(shape + b", }" + b" " * 9, b"(99999999999,), }" + b" " * (len(shape) - 5), 1)
     )
+    fuzz.reseal(run)
     refused(("predict", run, run.parent / "pairs"), "mean.npy cannot be read")
 
 
 def test_names_of_arrays_lead_nowhere_else(run):
     manifest = json.loads((run / "run.json").read_text())
     (run / "run.json").write_text(json.dumps(manifest | {"trace": ["../../outside"]}))
+    fuzz.reseal(run)
     refused(("predict", run, run.parent / "pairs"), "is not the name of an array")
 
 

@@ -59,7 +59,8 @@ class Guarded(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         """Run the command asked for."""
         try:
-            return super().invoke(ctx)
+            with warnings_as_messages():
+                return super().invoke(ctx)
         except BrokenPipeError:
             leave()
         except (Exception, KeyboardInterrupt) as error:

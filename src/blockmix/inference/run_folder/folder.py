@@ -61,7 +61,8 @@ class RunFolder:
             self._lock.acquire()
         except OSError as error:
             raise InputError(f"{self.path}: cannot be written to ({reason(error)})") from error
-        remove_temporary(self.path)
+        for place in (self.path, self.checkpoints):
+            remove_temporary(place)
 
     @property
     def checkpoints(self) -> Path:
