@@ -437,7 +437,7 @@ class TestProgram:
         assert (status, out) == (143, b"")
         assert (
             err.splitlines()[-1]
-            == f"terminated; the run is kept: go on with blockmix resume {folder}".encode()
+            == f"terminated; the run is kept up to its last checkpoint: go on with blockmix resume {folder}".encode()
         )
         assert {path.name for path in folder.iterdir()} == {"checkpoint", "status.json"}
         sweeps = json.loads((folder / "status.json").read_text())["checkpoint_sweep"] + 50

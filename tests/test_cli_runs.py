@@ -273,7 +273,7 @@ class TestHelp:
             "1 something failed",
             "2 wrong input",
             "130 interrupted",
-            "143 ended by SIGTERM",
+            "143 and 129 ended by SIGTERM and SIGHUP",
         ):
             assert status in text
 

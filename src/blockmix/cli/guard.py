@@ -79,7 +79,7 @@ def describe_error(error: BaseException) -> tuple[str, int]:
     if isinstance(error, BlockmixError):
         return f"error: {error}", WRONG_INPUT
     if isinstance(error, KeyboardInterrupt):
-        return "interrupted: nothing was kept", INTERRUPTED
+        return str(error) or "interrupted: nothing was kept", INTERRUPTED
     if isinstance(error, MemoryError):
         return (
             f"error: not enough memory ({error}); use fewer communities, chains or a larger machine",
@@ -103,8 +103,9 @@ def leave() -> NoReturn:
 
 
 def warn(message: str) -> None:
-    """Print a message that is not a result, on standard error."""
-    print(message, file=sys.stderr, flush=True)
+    """Print a message that is not a result, on standard error; a terminal that is gone shows none."""
+    with suppress(OSError):
+        print(message, file=sys.stderr, flush=True)
 
 
 def print_json(record: dict[str, Any]) -> None:
@@ -138,15 +139,21 @@ def warnings_as_messages() -> Iterator[None]:
 
 
 @contextmanager
-def sigterm_as_ctrl_c() -> Iterator[None]:
-    """Let a request to end (SIGTERM: `kill`, `timeout`, a batch system) do what Ctrl-C does."""
+def ending_as_ctrl_c() -> Iterator[None]:
+    """Let a request to end (SIGTERM: `kill`, `timeout`, a batch system; SIGHUP) do what Ctrl-C does."""
+    from blockmix.inference.interrupt import ENDING
+
+    before: dict[int, Any] = {}
     try:
-        before = signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
+        for number in ENDING:
+            # `nohup` ignores SIGHUP, and so does blockmix then.
+            if signal.getsignal(number) != signal.SIG_IGN:
+                before[number] = signal.signal(number, lambda *_: signal.raise_signal(signal.SIGINT))
     except ValueError:
         # Not the main thread: signals are not handled here.
-        yield
-        return
+        pass
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -52,7 +52,9 @@ def save_graph(graph: Graph, path: str | os.PathLike[str]) -> None:
         with whole_folder(target.absolute()) as folder:
             write_graph(graph, folder)
     except OSError as error:
-        raise InputError(f"{target}: the network cannot be saved ({reason(error)})") from error
+        raise InputError(
+            f"{target}: the network cannot be saved ({reason(error)}); remove the cause or choose another place"
+        ) from error
 
 
 def refuse_foreign(target: Path) -> None:

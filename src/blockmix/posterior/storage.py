@@ -73,7 +73,9 @@ def save_posterior(post: Posterior, folder: Path, texts: Files | None = None) ->
             (folder / MANIFEST).unlink(missing_ok=True)
         replace_text(folder / MANIFEST, [manifest_text(seal(body))], follow=False, sync=True)
     except OSError as error:
-        raise InputError(f"{folder}: the result cannot be saved ({reason(error)})") from error
+        raise InputError(
+            f"{folder}: the result cannot be saved ({reason(error)}); remove the cause or choose another place"
+        ) from error
 
 
 def _refuse_foreign(folder: Path) -> None:

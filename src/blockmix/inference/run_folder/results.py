@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from shlex import quote
 from typing import Any
@@ -85,6 +85,9 @@ def write_results(post: Posterior, folder: Path, threshold: float) -> list[str]:
     """Write the posterior and the text files; return what could not be written. The first signal waits."""
     failures: list[str] = []
     with Interruption(terminate=True):
+        # Somebody may have removed the folder during the run: the results are still worth writing.
+        with suppress(OSError):
+            folder.mkdir(parents=True, exist_ok=True)
         # The manifest of the posterior comes last and has the checksums of all that was written before it.
         failures += [str(error) for error in write_text_files(post, folder, threshold=threshold)]
         try:

@@ -71,6 +71,11 @@ class Snapshots:
         self._prune()
         return size
 
+    @property
+    def any_whole(self) -> bool:
+        """Whether one was written, or found whole when the run was resumed."""
+        return bool(self._good)
+
     def newest(self) -> Snapshot | None:
         """Return the last one that is whole; None where none was ever written.
 
