@@ -26,7 +26,7 @@ from blockmix.files import (
 from blockmix.graph.graph import Graph
 from blockmix.graph.labels import Labels
 from blockmix.graph.summary import ReadSummary
-from blockmix.stored import Files, check_files, check_offsets, check_rows, read_array, save_arrays
+from blockmix.stored import Checksums, Files, check_files, check_offsets, check_rows, read_array, save_arrays
 
 FORMAT = "blockmix graph"
 # Version 1, of blockmix 0.1.0, has no checksums.
@@ -106,8 +106,13 @@ def load_graph(path: str | os.PathLike[str], mmap: bool = True, verify: bool = T
         raise _damaged(folder, f"the manifest names an unknown kind of labels, {kind!r:.80}")
     files = _files(folder, manifest) if manifest["version"] > 1 else None
     names = ("offsets", "neighbors", *_OF_KIND[kind])
-    arrays = {name: _array(folder, name, mmap, files if verify else None) for name in names}
-    _check(folder, manifest, arrays)
+    try:
+        with Checksums() as sums:
+            place = sums if mmap else None
+            arrays = {name: _array(folder, name, place, files if verify else None) for name in names}
+            _check(folder, manifest, arrays)
+    except Damaged as damage:
+        raise _damaged(folder, str(damage)) from None
     count = len(arrays["offsets"]) - 1
     labels = Labels(
         count, arrays.get("label_integers"), arrays.get("label_text"), arrays.get("label_offsets")
@@ -152,12 +157,12 @@ def _manifest(folder: Path) -> dict[str, Any]:
         raise InputError(f"{damage}; save the network again or restore the folder from a copy") from None
 
 
-def _array(folder: Path, name: str, mmap: bool, files: Files | None) -> NDArray[Any]:
+def _array(folder: Path, name: str, sums: Checksums | None, files: Files | None) -> NDArray[Any]:
     file = folder / f"{name}.npy"
     try:
         if files is not None and name not in files:
             raise Damaged(f"{file.name} has no checksum in the manifest")
-        array = read_array(file, _ARRAYS[name], mmap, None if files is None else files[name])
+        array = read_array(file, _ARRAYS[name], None if files is None else files[name], sums)
     except OSError as error:
         raise _damaged(folder, f"{file.name} cannot be read ({error})") from None
     except Damaged as damage:

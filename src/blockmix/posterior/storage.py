@@ -30,7 +30,7 @@ from blockmix.graph.graph import Graph
 from blockmix.graph.storage import refuse_foreign, write_graph
 from blockmix.posterior.checks import check_posterior
 from blockmix.posterior.posterior import HeldOutPairs, Posterior
-from blockmix.stored import NUMBERS, Files, check_files, check_name, read_array, save_arrays
+from blockmix.stored import NUMBERS, Checksums, Files, check_files, check_name, read_array, save_arrays
 from blockmix.tables.samples import PosteriorSample, check_samples, sample_arrays, samples_from
 
 FORMAT = "blockmix posterior"
@@ -120,8 +120,9 @@ def load_posterior(folder: Path) -> Posterior:
     """Read a posterior; arrays are mapped into memory, and checked once."""
     manifest = result_manifest(folder)
     try:
-        post = _assemble(folder, manifest)
-        check_posterior(post)
+        with Checksums() as sums:
+            post = _assemble(folder, manifest, sums)
+            check_posterior(post)
     except InputError:
         raise
     except (Damaged, OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
@@ -150,18 +151,18 @@ def result_manifest(folder: Path) -> dict[str, Any]:
         raise InputError(f"{damage}; restore it from a copy") from None
 
 
-def _assemble(folder: Path, manifest: dict[str, Any]) -> Posterior:
+def _assemble(folder: Path, manifest: dict[str, Any], sums: Checksums) -> Posterior:
     files: Mapping[str, Any] | None = check_files(manifest.get("files")) if manifest["version"] > 1 else None
 
     def array(name: str) -> NDArray[Any]:
         path = folder / "posterior" / f"{check_name(name)}.npy"
         types = _TYPES.get(_DRAWS.sub("draws_", name), NUMBERS)
         if files is None:
-            return read_array(path, types, mmap=True)
+            return read_array(path, types, mapped_by=sums)
         if name not in files:
             raise FileNotFoundError(f"{name} is not among the files that {MANIFEST} names")
         try:
-            return read_array(path, types, mmap=True, entry=files[name])
+            return read_array(path, types, files[name], mapped_by=sums)
         except OSError as error:
             raise Damaged(f"{path.name} cannot be read: {reason(error)}") from None
 
