@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from blockmix._version import __version__
-from blockmix.errors import InputError
+from blockmix.errors import InputError, printable
 
 # Temporary names begin like this and end with a random part, so that nobody can put a link there first.
 PARTIAL = ".partial-"
@@ -303,6 +303,6 @@ def read_manifest(path: Path, form: str, version: int, oldest: int | None = None
     if type(found) is not int or not (version if oldest is None else oldest) <= found <= version:
         raise InputError(
             f"{path}: written in version {found!r:.80} of the format, and this blockmix reads "
-            f"version {version}; use the blockmix that wrote it ({manifest.get('written_by')})"
+            f"version {version}; use the blockmix that wrote it ({printable(str(manifest.get('written_by')))[:80]})"
         )
     return manifest

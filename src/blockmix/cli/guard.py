@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import math
 import os
 import signal
@@ -16,7 +17,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 from typer.core import TyperGroup
 
-from blockmix.errors import BlockmixError
+from blockmix.errors import BlockmixError, printable
 
 FAILED, WRONG_INPUT, INTERRUPTED, BROKEN_PIPE = 1, 2, 130, 141
 
@@ -33,12 +34,18 @@ COVER_THRESHOLD = (
 Seed = Annotated[int, typer.Option("--seed", metavar="S", help="The same seed gives the same result.")]
 
 
+class _Printable(logging.Formatter):
+    """Lines of the log, unable to move the cursor."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the line of a record."""
+        return printable(super().format(record), keep="\n")
+
+
 def _verbose(value: bool) -> bool:
     """Show the library's log on standard error, or not."""
-    import logging
-
     shown = logging.StreamHandler()
-    shown.setFormatter(logging.Formatter("%(asctime)s %(message)s", "%H:%M:%S"))
+    shown.setFormatter(_Printable("%(asctime)s %(message)s", "%H:%M:%S"))
     logger = logging.getLogger("blockmix")
     logger.handlers[:] = [shown] if value else []
     logger.setLevel(logging.INFO if value else logging.WARNING)
@@ -105,7 +112,8 @@ def leave() -> NoReturn:
 def warn(message: str) -> None:
     """Print a message that is not a result, on standard error; a terminal that is gone shows none."""
     with suppress(OSError):
-        print(message, file=sys.stderr, flush=True)
+        # Messages quote files, manifests, hosts and servers.
+        print(printable(message, keep="\n"), file=sys.stderr, flush=True)
 
 
 def print_json(record: dict[str, Any]) -> None:
