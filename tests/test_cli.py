@@ -44,7 +44,7 @@ def signalled(number, *words):
     """Start the program, send it a signal once it sweeps; output, errors and exit status."""
     run = program(*words)
     for line in run.stderr:
-        if b"sweep" in line:
+        if b"updates/s" in line:
             break
     run.send_signal(number)
     return *run.communicate(timeout=60), run.returncode
@@ -364,7 +364,7 @@ class TestErrors:
             (("select-k", "nowhere", "--threads", 0), "threads must be a whole number of at least 1, not 0"),
             (("fit", "nowhere", "--chains", 0), "chains must be a whole number of at least 1, not 0"),
             (("fit", "nowhere", "--sweeps", 5, "--warm-up", 5), "no sample would be taken"),
-            (("fit", "nowhere", "--held-out", "nan"), "fraction=nan"),
+            (("fit", "nowhere", "--held-out", "nan"), "held_out must be a share of the links"),
             (("watch", "nowhere", "--once", "--every", 2), "--every 2 has no effect with --once"),
             (("export", "nowhere", "net.graphml", "--threshold", 0.1), "--threshold 0.1 has no effect on .graphml"),
         ],

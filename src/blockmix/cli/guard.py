@@ -20,6 +20,8 @@ from typer.core import TyperGroup
 from blockmix.errors import BlockmixError, printable
 
 FAILED, WRONG_INPUT, INTERRUPTED, BROKEN_PIPE = 1, 2, 130, 141
+# Libraries and the compiler alone take about 700 MiB of addresses.
+LEAST_ADDRESS_SPACE = 800 * 2**20
 
 
 # What `--threshold` means where nodes are listed, and where every node with a link gets a community.
@@ -66,6 +68,8 @@ class Guarded(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         """Run the command asked for."""
         try:
+            if not {"-h", "--help"} & set(sys.argv):
+                _check_address_space()
             with warnings_as_messages():
                 return super().invoke(ctx)
         except BrokenPipeError:
@@ -81,6 +85,21 @@ class Guarded(TyperGroup):
             raise typer.Exit(status) from None
 
 
+def _check_address_space() -> None:
+    """Refuse a limit of memory (`ulimit -v`) under which libraries fail to load, in words that name everything else."""
+    try:
+        import resource
+    except ImportError:
+        # Windows has no such limit.
+        return
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if limit != resource.RLIM_INFINITY and limit < LEAST_ADDRESS_SPACE:
+        raise MemoryError(
+            f"this shell limits the memory of a process to {limit / 2**20:,.0f} MiB (ulimit -v), and blockmix needs at "
+            f"least {LEAST_ADDRESS_SPACE / 2**20:,.0f} MiB; raise the limit"
+        )
+
+
 def describe_error(error: BaseException) -> tuple[str, int]:
     """Return the message and the exit status of an error."""
     if isinstance(error, BlockmixError):
@@ -88,8 +107,16 @@ def describe_error(error: BaseException) -> tuple[str, int]:
     if isinstance(error, KeyboardInterrupt):
         return str(error) or "interrupted: nothing was kept", INTERRUPTED
     if isinstance(error, MemoryError):
+        remedy = (
+            ""
+            if "ulimit" in str(error)
+            else "; use fewer communities, chains or threads, or a larger machine"
+        )
+        return f"error: not enough memory ({error}){remedy}", FAILED
+    if isinstance(error, RuntimeError) and "start new thread" in str(error):
         return (
-            f"error: not enough memory ({error}); use fewer communities, chains or a larger machine",
+            f"error: not enough memory or processes for another thread ({error}); use fewer --threads, or raise the "
+            "limits of this shell (ulimit -v, ulimit -u)",
             FAILED,
         )
     if isinstance(error, OSError):

@@ -117,6 +117,10 @@ def fit_request(
     callback: Callback | None = None,
 ) -> Posterior:
     """Carry out a request on a network; `folder` is the open folder of the run."""
+    if progress is not None and not isinstance(progress, bool):
+        raise InputError(f"progress must be True, False or None, not {progress!r:.80}")
+    if callback is not None and not callable(callback):
+        raise InputError(f"callback must be a function of one argument, a Report, not {callback!r:.80}")
     with terminable(folder is not None and request.every > 0):
         return _fit(request, graph, folder, progress, callback)
 
