@@ -154,11 +154,26 @@ def test_a_report_is_not_written_through_a_link(run, tmp_path):
     assert (tmp_path / "mine").read_text() == "precious"
 
 
-def fuzzed(cases: int, sampler: str) -> None:
+def fuzz_in_a_process(*words: object) -> subprocess.CompletedProcess:
     """Run the fuzzer in a process of its own: a crash must not take the tests with it."""
-    words = [sys.executable, FUZZ, "--cases", str(cases), "--seed", "7", "--sampler", sampler]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=600, check=False)
+    command = [sys.executable, FUZZ, "--seed", 7, *words]
+    return subprocess.run(
+        [str(word) for word in command], capture_output=True, text=True, timeout=600, check=False
+    )
+
+
+def fuzzed(cases: int, sampler: str) -> None:
+    done = fuzz_in_a_process("--cases", cases, "--sampler", sampler)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("check", ["check_layout", "check_finite", "check_posterior", "check_summary"])
+def test_the_fuzzer_finds_out_that_a_check_is_missing(check):
+    """These within fifty cases; others take hundreds (docs/lab-notes.md)."""
+    done = fuzz_in_a_process("--cases", 50, "--without", check, "--first", "--seconds", 10)
+    assert done.returncode != 0, done.stdout
+    assert "case 7-" in done.stdout
 
 
 @pytest.mark.slow
