@@ -44,7 +44,7 @@ def signalled(number, *words):
     """Start the program, send it a signal once it sweeps; output, errors and exit status."""
     run = program(*words)
     for line in run.stderr:
-        if b"sweep" in line:
+        if b"updates/s" in line:
             break
     run.send_signal(number)
     return *run.communicate(timeout=60), run.returncode
@@ -207,10 +207,10 @@ class TestOutputFolder:
         assert bm.load(folder).graph.n_nodes == 24
 
     def test_tables_are_kept_when_the_posterior_cannot_be_saved(self, edges, tmp_path, monkeypatch):
-        def full(post, path):
+        def full(post, path, texts):
             raise InputError(f"{path}: the result cannot be saved (No space left on device)")
 
-        monkeypatch.setattr("blockmix.Posterior.save", full)
+        monkeypatch.setattr("blockmix.inference.run_folder.results.save_posterior", full)
         done = blockmix("fit", edges, "-k", 3, "--sweeps", 20, "-o", tmp_path / "run")
         assert done.exit_code == 1
         assert (tmp_path / "run" / "memberships.tsv").exists()
@@ -364,7 +364,7 @@ class TestErrors:
             (("select-k", "nowhere", "--threads", 0), "threads must be a whole number of at least 1, not 0"),
             (("fit", "nowhere", "--chains", 0), "chains must be a whole number of at least 1, not 0"),
             (("fit", "nowhere", "--sweeps", 5, "--warm-up", 5), "no sample would be taken"),
-            (("fit", "nowhere", "--held-out", "nan"), "fraction=nan"),
+            (("fit", "nowhere", "--held-out", "nan"), "held_out must be a share of the links"),
             (("watch", "nowhere", "--once", "--every", 2), "--every 2 has no effect with --once"),
             (("export", "nowhere", "net.graphml", "--threshold", 0.1), "--threshold 0.1 has no effect on .graphml"),
         ],
@@ -437,7 +437,7 @@ class TestProgram:
         assert (status, out) == (143, b"")
         assert (
             err.splitlines()[-1]
-            == f"terminated; the run is kept: go on with blockmix resume {folder}".encode()
+            == f"terminated; the run is kept up to its last checkpoint: go on with blockmix resume {folder}".encode()
         )
         assert {path.name for path in folder.iterdir()} == {"checkpoint", "status.json"}
         sweeps = json.loads((folder / "status.json").read_text())["checkpoint_sweep"] + 50

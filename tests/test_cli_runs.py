@@ -100,12 +100,31 @@ class TestResume:
         def killed(*_):
             raise KeyboardInterrupt
 
-        monkeypatch.setattr("blockmix.Posterior.save", killed)
+        monkeypatch.setattr("blockmix.inference.run_folder.results.save_posterior", killed)
         blockmix("resume", result, "--sweeps", 90, "-q")
         monkeypatch.undo()
         assert bm.load(result).provenance["sweeps"] == 60
         assert blockmix("resume", result, "-q").exit_code == 0
         assert bm.load(result).provenance["sweeps"] == 90
+
+    @pytest.mark.parametrize("name", TEXTS)
+    def test_a_text_file_that_was_cut_is_written_again(self, result, name):
+        whole = (result / name).read_bytes()
+        (result / name).write_bytes(whole[:-4])
+        done = blockmix("resume", result)
+        assert done.exit_code == 0, done.output
+        assert (result / name).read_bytes() == whole
+        assert "its results are written" in blockmix("resume", result).stderr
+
+    def test_a_damaged_result_is_written_again_and_damage_is_exit_status_2_before(self, result):
+        for path in [*(result / "posterior").glob("*.npy"), *(result / "graph").iterdir()][::7]:
+            whole = path.read_bytes()
+            path.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
+            done = blockmix("report", result)
+            assert done.exit_code == 2
+            assert len(done.stderr.splitlines()) == 1
+            assert blockmix("resume", result).exit_code == 0
+            assert path.read_bytes() == whole
 
     def test_a_run_without_a_checkpoint_begins_from_its_start(self, edges, result, tmp_path):
         """As after a kill while kernels are compiled or a start is found."""
@@ -147,7 +166,7 @@ class TestResume:
         done = blockmix("resume", result, "--sweeps", 90)
         assert done.exit_code == 0, done.output
         (line,) = [line for line in done.stderr.splitlines() if line.startswith("warning: ")]
-        assert str(path) in line
+        assert f"{path.parent}: {path.name}: it does not match its checksum" in line
         assert "Warning" not in done.stderr
 
     def test_a_checkpoint_of_a_later_version_is_refused(self, result):
@@ -254,7 +273,7 @@ class TestHelp:
             "1 something failed",
             "2 wrong input",
             "130 interrupted",
-            "143 ended by SIGTERM",
+            "143 and 129 ended by SIGTERM and SIGHUP",
         ):
             assert status in text
 
@@ -290,7 +309,7 @@ class TestRemarks:
         assert "one community: every node is a member" in done.stderr
 
     def test_more_communities_than_memory_are_refused_before_a_folder_is_made(self, edges, tmp_path):
-        done = blockmix("fit", edges, "-k", 10**13, "--sweeps", 20, "-o", tmp_path / "run")
+        done = blockmix("fit", edges, "-k", 2 * 10**9, "--sweeps", 20, "-o", tmp_path / "run")
         assert done.exit_code == 2
         assert "use fewer communities" in done.stderr
         assert not (tmp_path / "run").exists()

@@ -250,7 +250,14 @@ def test_the_source_distribution_is_complete(tmp_path):
     kept = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.*"), *(ROOT / "tests").rglob("*.py"), *sources()]
     kept += [
         ROOT / name
-        for name in ("CITATION.cff", ".pre-commit-config.yaml", "mkdocs.yml", ".ci/run", "LICENSE")
+        for name in (
+            "CITATION.cff",
+            "SECURITY.md",
+            ".pre-commit-config.yaml",
+            "mkdocs.yml",
+            ".ci/run",
+            "LICENSE",
+        )
     ]
     missing = {path.relative_to(ROOT).as_posix() for path in kept if path.suffix != ".pyc"} - names
     assert not missing

@@ -6,7 +6,16 @@ import numpy as np
 import pytest
 
 from blockmix.files import Damaged
-from blockmix.stored import check_finite, check_name, check_offsets, check_range, check_rows, read_array
+from blockmix.stored import (
+    Checksums,
+    check_finite,
+    check_name,
+    check_offsets,
+    check_range,
+    check_rows,
+    file_entry,
+    read_array,
+)
 
 LONG = 1 << 18
 
@@ -20,10 +29,43 @@ def test_what_numpy_saves_comes_back(tmp_path, mmap):
         np.array(3.5),
     ):
         np.save(tmp_path / "a.npy", array)
-        found = read_array(tmp_path / "a.npy", mmap=mmap)
+        with Checksums() as sums:
+            found = read_array(tmp_path / "a.npy", mapped_by=sums if mmap else None)
         assert type(found) is np.ndarray
         assert found.dtype == array.dtype
         np.testing.assert_array_equal(found, array)
+
+
+def test_a_checksum_that_does_not_match_is_the_error_that_counts(tmp_path):
+    """The content is checked at the same time, and what that finds may be a consequence."""
+    np.save(tmp_path / "a.npy", np.arange(6))
+    entry = file_entry(tmp_path / "a.npy") | {"sha256": "0" * 64}
+    with pytest.raises(Damaged, match=r"^a\.npy: it does not match its checksum$"), Checksums() as sums:
+        check_range("a", read_array(tmp_path / "a.npy", entry=entry, mapped_by=sums), 3)
+
+
+def test_an_interrupt_is_not_taken_for_damage(tmp_path):
+    np.save(tmp_path / "a.npy", np.arange(6))
+    entry = file_entry(tmp_path / "a.npy") | {"sha256": "0" * 64}
+
+    def interrupted():
+        with Checksums() as sums:
+            read_array(tmp_path / "a.npy", entry=entry, mapped_by=sums)
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+
+
+@pytest.mark.parametrize("mmap", [False, True])
+def test_entries_that_are_not_aligned_are_refused(tmp_path, mmap):
+    np.save(tmp_path / "a.npy", np.arange(6))
+    data = (tmp_path / "a.npy").read_bytes()
+    # One blank less in the header, and its length to match.
+    (tmp_path / "a.npy").write_bytes(data[:8] + bytes([data[8] - 1]) + data[9:126] + b"\n" + data[128:])
+    np.testing.assert_array_equal(np.load(tmp_path / "a.npy"), np.arange(6))
+    with pytest.raises(Damaged, match="multiple of 16"), Checksums() as sums:
+        read_array(tmp_path / "a.npy", mapped_by=sums if mmap else None)
 
 
 @pytest.mark.parametrize("at", [0, 1, LONG // 2, LONG - 1])

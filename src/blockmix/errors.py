@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 _SHOWN_TEXT = 60
+# Characters above Latin-1 that end a line; other blanks there, as in Japanese text, are harmless.
+_LINE_ENDS = "\u2028\u2029"
 
 
 class BlockmixError(Exception):
@@ -74,4 +76,19 @@ def readable(text: bytes | str) -> str:
     if isinstance(text, bytes):
         text = text[: 4 * _SHOWN_TEXT].decode("utf-8", errors="backslashreplace")
     shown = text if len(text) <= _SHOWN_TEXT else text[: _SHOWN_TEXT - 3] + "..."
-    return "'" + "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in shown) + "'"
+    return "'" + printable(shown) + "'"
+
+
+def printable(text: str, keep: str = "") -> str:
+    """Escape what a terminal would obey and not show: control characters, direction overrides, lone surrogates.
+
+    >>> printable("a\\x1b[2J\\u202eb\\n", keep="\\n")
+    'a\\\\x1b[2J\\\\u202eb\\n'
+    """
+    if text.isprintable():
+        return text
+    return "".join(
+        c if c.isprintable() or c in keep or (c.isspace() and ord(c) > 0xFF and c not in _LINE_ENDS)
+        else c.encode("unicode_escape").decode()
+        for c in text
+    )  # fmt: skip

@@ -16,6 +16,7 @@ import os
 import re
 import shutil
 import stat
+import time
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -24,13 +25,15 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from blockmix._version import __version__
-from blockmix.errors import InputError
+from blockmix.errors import InputError, printable
 
 # Temporary names begin like this and end with a random part, so that nobody can put a link there first.
 PARTIAL = ".partial-"
 _PARTIAL_NAME = re.compile(re.escape(PARTIAL) + "[0-9a-f]{32}")
 # What a folder of arrays consists of; nothing else is removed from one.
 _ARRAY_FILE = re.compile(r"\w+\.npy|manifest\.json")
+# Where there is no lock, what is older than so many seconds was left by a process that is gone.
+ABANDONED = 24 * 3600.0
 # A manifest is a few kilobytes; a longer one is not read into memory.
 _LONGEST_MANIFEST = 1 << 26
 _NO_FOLLOW, _NO_WAIT = getattr(os, "O_NOFOLLOW", 0), getattr(os, "O_NONBLOCK", 0)
@@ -113,11 +116,14 @@ def open_own(path: Path, create: bool) -> int:
     return descriptor
 
 
-def replace_text(path: Path, pieces: Iterable[str], errors: str = "strict", *, follow: bool = True) -> None:
+def replace_text(
+    path: Path, pieces: Iterable[str], errors: str = "strict", *, follow: bool = True, sync: bool = False
+) -> None:
     """Write UTF-8 text in pieces; an OSError leaves the earlier file as it was.
 
     Where a person named the path, a device, a pipe or a symbolic link is written through and not replaced by a file.
-    In the folder of a run (`follow` is False) it is refused.
+    In the folder of a run (`follow` is False) it is refused. With `sync` the text is on the disk before it gets its
+    name, and the name before this returns.
     """
     if not follow:
         check_own(path)
@@ -126,8 +132,13 @@ def replace_text(path: Path, pieces: Iterable[str], errors: str = "strict", *, f
     try:
         with open(target, "w" if through else "x", encoding="utf-8", newline="", errors=errors) as out:
             out.writelines(pieces)
+            if sync and not through:
+                out.flush()
+                os.fsync(out.fileno())
         if not through:
             os.replace(target, path)
+            if sync:
+                _sync(path.absolute().parent)
     except BaseException:
         if not through:
             with suppress(OSError):
@@ -179,10 +190,15 @@ def _replace_folder(fresh: Path, target: Path) -> None:
     shutil.rmtree(old, ignore_errors=True)
 
 
-def remove_temporary(folder: Path) -> None:
-    """Remove what a process that was killed while it wrote has left in this folder; links are left alone."""
+def remove_temporary(folder: Path, age: float = 0.0) -> None:
+    """Remove what a process that was killed while it wrote has left in this folder; links are left alone.
+
+    Where the folder is not locked another process may be writing: then only what is older than `age` seconds goes.
+    """
     with suppress(OSError), os.scandir(folder) as entries:
         for left in [entry for entry in entries if is_temporary(entry.name)]:
+            if age and time.time() - left.stat(follow_symlinks=False).st_mtime < age:
+                continue
             if left.is_dir(follow_symlinks=False):
                 remove_arrays(Path(left))
             elif left.is_file(follow_symlinks=False):
@@ -242,6 +258,17 @@ def checksum(body: Mapping[str, Any]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
+def seal(body: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a manifest with its checksum as the last field."""
+    return {**body, "checksum": checksum(body)}
+
+
+def check_seal(path: Path, manifest: dict[str, Any]) -> None:
+    """Take the checksum out of a manifest and refuse one that it does not match."""
+    if manifest.pop("checksum", None) != checksum(manifest):
+        raise Damaged(f"{path}: it does not match its checksum")
+
+
 def _plain(value: Any) -> Any:
     """Return a NumPy scalar, as a caller may have given for a setting, as a plain number."""
     if hasattr(value, "item"):
@@ -254,8 +281,8 @@ def _no_number(name: str) -> None:
     raise ValueError(f"{name} is not a value of JSON")
 
 
-def read_manifest(path: Path, form: str, version: int) -> dict[str, Any]:
-    """Return a manifest of this format and version.
+def read_manifest(path: Path, form: str, version: int, oldest: int | None = None) -> dict[str, Any]:
+    """Return a manifest of this format and of this version, or one down to the `oldest` that can still be read.
 
     Raises FileNotFoundError or NotADirectoryError where there is none, `Foreign` where it is of another format,
     `Damaged` where it cannot be read, and `InputError` where another version of the format wrote it.
@@ -272,9 +299,10 @@ def read_manifest(path: Path, form: str, version: int) -> dict[str, Any]:
         raise Damaged(f"{path.parent}: {path.name} cannot be read ({error})") from None
     if not isinstance(manifest, dict) or manifest.get("format") != form:
         raise Foreign(f"{path}: this is not the manifest of a {form}")
-    if manifest.get("version") != version:
+    found = manifest.get("version")
+    if type(found) is not int or not (version if oldest is None else oldest) <= found <= version:
         raise InputError(
-            f"{path}: written in version {manifest.get('version')!r} of the format, and this blockmix reads "
-            f"version {version}; use the blockmix that wrote it ({manifest.get('written_by')})"
+            f"{path}: written in version {found!r:.80} of the format, and this blockmix reads "
+            f"version {version}; use the blockmix that wrote it ({printable(str(manifest.get('written_by')))[:80]})"
         )
     return manifest

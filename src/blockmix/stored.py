@@ -1,18 +1,22 @@
 """Arrays from a folder that somebody else may have made, checked before anything uses them.
 
-A checksum tells a damaged file from a whole one, and nothing about who wrote it. Kernels check nothing: an index out of
-range would read or write memory that is not theirs. So whatever is read from a folder is checked once, when it is
-read: that it is a plain file of one array, its type, byte order, dimensions and size, and the range of its entries.
-Every check raises `Damaged` with the name of the array and what is wrong.
+Every array has a checksum in the manifest of its folder. It tells a damaged file from a whole one, and nothing about
+who wrote it. Kernels check nothing: an index out of range would read or write memory that is not theirs. So whatever
+is read from a folder is checked once, when it is read: that it is a plain file of one array with this checksum, its
+type, byte order, dimensions and size, and the range of its entries. Every check raises `Damaged` with the name of the
+array and what is wrong.
 """
 
 from __future__ import annotations
 
+import hashlib
+import math
 import os
 import re
 from collections.abc import Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,8 +29,17 @@ _NAME = re.compile(r"[A-Za-z0-9_]{1,80}")
 NUMBERS = ("|b1", "|i1", "|u1", "<i2", "<u2", "<i4", "<u4", "<i8", "<u8", "<f4", "<f8")
 # The header of an .npy file names a type and a shape; a longer one is not one of ours.
 _LONGEST_HEADER = 4096
+# The entries of an .npy file begin at a multiple of so many bytes; NumPy itself takes 64.
+_ALIGNED = 16
 # Entries checked in one call: few enough to stay in the cache.
-_AT_ONCE = 1 << 16
+_AT_ONCE = 1 << 17
+# Bytes of which the checksum is computed in one call.
+_HASHED_AT_ONCE = 1 << 20
+# Threads that compute checksums while content is checked.
+_HASHED_BESIDE = 4
+
+# What a manifest says of each file: {"sha256": ..., "bytes": ...}.
+Files = dict[str, dict[str, Any]]
 
 
 def check_name(name: object) -> str:
@@ -36,40 +49,154 @@ def check_name(name: object) -> str:
     return name
 
 
-def read_array(path: Path, types: tuple[str, ...] = NUMBERS, mmap: bool = False) -> NDArray[Any]:
-    """Return the array of an .npy file, mapped or read; its type must be one of `types`, as `dtype.str` has them.
+class _Hashed:
+    """A file to write to that computes the checksum on the way."""
 
-    The size of the file must be that of its header, so that what is allocated is what is there. Raises OSError where
-    there is no such file.
+    def __init__(self, file: BinaryIO) -> None:
+        self._file, self.digest, self.bytes = file, hashlib.sha256(), 0
+
+    def write(self, data: Any) -> int:
+        self.digest.update(data)
+        self.bytes += len(data)
+        return self._file.write(data)
+
+
+def save_arrays(folder: Path, arrays: Mapping[str, NDArray[Any]]) -> Files:
+    """Write each array to a file of its own, in the byte order of all manifests; return their checksums."""
+    files: Files = {}
+    for name, array in arrays.items():
+        little = np.ascontiguousarray(array.astype(array.dtype.newbyteorder("<"), copy=False))
+        with open(folder / f"{name}.npy", "wb") as file:
+            hashed = _Hashed(file)
+            np.save(hashed, little.reshape(array.shape), allow_pickle=False)
+        files[name] = {"sha256": hashed.digest.hexdigest(), "bytes": hashed.bytes}
+    return files
+
+
+def check_files(files: object) -> Files:
+    """Return what a manifest says of its files; anything else than names with checksum and size is refused."""
+    if not isinstance(files, dict) or not all(
+        isinstance(entry, dict) and entry.keys() == {"sha256", "bytes"} and isinstance(entry["bytes"], int)
+        for entry in files.values()
+    ):
+        raise Damaged("the manifest has no checksums of its files")
+    return files
+
+
+def file_entry(path: Path) -> dict[str, Any]:
+    """Return the checksum and the size of a file."""
+    with open_plain(path) as file:
+        return {"sha256": _digest(file), "bytes": file.tell()}
+
+
+def _digest(file: BinaryIO) -> str:
+    digest = hashlib.sha256()
+    while block := file.read(_HASHED_AT_ONCE):
+        digest.update(block)
+    return digest.hexdigest()
+
+
+def _digest_of(data: NDArray[np.uint8]) -> str:
+    return hashlib.sha256(data.data).hexdigest()
+
+
+def _check_size(name: str, file: BinaryIO, entry: Mapping[str, Any]) -> None:
+    size = os.fstat(file.fileno()).st_size
+    if size != entry["bytes"]:
+        raise Damaged(f"{name}: it does not match its checksum: {size:,} bytes of {entry['bytes']:,}")
+
+
+def _compare(name: str, found: str, entry: Mapping[str, Any]) -> None:
+    """Refuse a file that is not the one that was written."""
+    if found != entry["sha256"]:
+        raise Damaged(f"{name}: it does not match its checksum")
+
+
+class Checksums:
+    """Compares mapped files with their checksums on other threads, while this one checks their content.
+
+    Use it in a `with` block. At its end all files are compared; one that does not match is the error that counts, also
+    where a check of the content, which may not rely on checksums, has failed before.
+    """
+
+    def __init__(self) -> None:
+        self._pool = ThreadPoolExecutor(_HASHED_BESIDE, thread_name_prefix="blockmix-checksum")
+        self._jobs: list[tuple[str, Mapping[str, Any], Future[str]]] = []
+
+    def compare(self, name: str, mapped: NDArray[np.uint8], entry: Mapping[str, Any]) -> None:
+        """Compare a file that is mapped into memory with what its manifest says of it."""
+        self._jobs.append((name, entry, self._pool.submit(_digest_of, mapped)))
+
+    def __enter__(self) -> Checksums:
+        return self
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        try:
+            if error is None or isinstance(error, Exception):
+                for name, entry, job in self._jobs:
+                    _compare(name, job.result(), entry)
+        finally:
+            self._pool.shutdown(cancel_futures=True)
+
+
+def read_array(
+    path: Path,
+    types: tuple[str, ...] = NUMBERS,
+    entry: Mapping[str, Any] | None = None,
+    mapped_by: Checksums | None = None,
+) -> NDArray[Any]:
+    """Return the array of an .npy file; its type must be one of `types`, as `dtype.str` has them.
+
+    It is read, or mapped into memory where `mapped_by` is given, which then compares the checksum. The file must match
+    its `entry` in the manifest, where there is one, and its size that of its header, so that what is allocated is
+    what is there. Raises OSError where there is no such file.
     """
     with open_plain(path) as file:
-        try:
-            major, _ = np.lib.format.read_magic(file)
-            read = np.lib.format.read_array_header_1_0 if major == 1 else np.lib.format.read_array_header_2_0
-            shape, fortran, dtype = read(file, max_header_size=_LONGEST_HEADER)
-        except Exception as error:
-            # The header is a Python literal, and what parsing a crafted one raises is not documented.
-            raise Damaged(f"{path.name} cannot be read: it has no header of an array ({error})") from None
-        if dtype.hasobject or dtype.str not in types:
-            expected = "numbers" if types is NUMBERS else " or ".join(types)
-            raise Damaged(f"{path.name} holds the type {dtype.str}, not {expected}")
-        if fortran and len(shape) > 1:
-            raise Damaged(f"{path.name} is stored by columns")
-        entries = 1
-        for length in shape:
-            if length < 0:
-                raise Damaged(f"{path.name} has the shape {shape}")
-            entries *= length
-        begin, size = file.tell(), os.fstat(file.fileno()).st_size
+        if entry is not None:
+            _check_size(path.name, file, entry)
+        size = os.fstat(file.fileno()).st_size
+        # Mapped once, for the checksum and for what follows: pages are found once.
+        mapped = np.memmap(file, dtype=np.uint8, mode="r") if mapped_by is not None and size else None
+        if entry is not None and mapped_by is not None and mapped is not None:
+            mapped_by.compare(path.name, mapped, entry)
+        elif entry is not None:
+            _compare(path.name, _digest(file), entry)
+        file.seek(0)
+        dtype, shape = _read_header(path.name, file, types)
+        begin, entries = file.tell(), math.prod(shape)
         if size - begin != entries * dtype.itemsize:
             raise Damaged(
                 f"{path.name} cannot be read: it has {size - begin:,} bytes of entries, and its shape {shape} needs "
                 f"{entries * dtype.itemsize:,}"
             )
-        if mmap and entries:
-            return np.asarray(np.memmap(file, dtype=dtype, mode="r", offset=begin, shape=shape))
+        if mapped is not None and entries:
+            return np.asarray(mapped[begin:].view(dtype)).reshape(shape)
         array: NDArray[Any] = np.fromfile(file, dtype=dtype, count=entries)
     return array.reshape(shape)
+
+
+def _read_header(name: str, file: BinaryIO, types: tuple[str, ...]) -> tuple[np.dtype[Any], tuple[int, ...]]:
+    """Return the type and the shape of an .npy file that is open at its beginning."""
+    try:
+        major, _ = np.lib.format.read_magic(file)
+        read = np.lib.format.read_array_header_1_0 if major == 1 else np.lib.format.read_array_header_2_0
+        shape, fortran, dtype = read(file, max_header_size=_LONGEST_HEADER)
+    except Exception as error:
+        # The header is a Python literal, and what parsing a crafted one raises is not documented.
+        raise Damaged(f"{name} cannot be read: it has no header of an array ({error})") from None
+    if dtype.hasobject or dtype.str not in types:
+        expected = "numbers" if types is NUMBERS else " or ".join(types)
+        raise Damaged(f"{name} holds the type {dtype.str}, not {expected}")
+    if fortran and len(shape) > 1:
+        raise Damaged(f"{name} is stored by columns")
+    if any(length < 0 for length in shape):
+        raise Damaged(f"{name} has the shape {shape}")
+    # Kernels are compiled for entries at multiples of their size; all that write such files see to that.
+    if file.tell() % _ALIGNED:
+        raise Damaged(
+            f"{name} cannot be read: its entries begin at byte {file.tell()}, not at a multiple of {_ALIGNED}"
+        )
+    return dtype, shape
 
 
 def check_layout(
@@ -97,8 +224,10 @@ def _parts(array: NDArray[Any]) -> Iterator[tuple[int, NDArray[Any]]]:
 
 def check_range(name: str, array: NDArray[Any], end: int, least: int = 0) -> None:
     """Refuse integers outside least .. end - 1."""
+    # Numbers without a sign are not below zero: half of the work is done.
+    unsigned = array.dtype.kind == "u" and least == 0
     for begin, part in _parts(array):
-        if part.min() < least or part.max() >= end:
+        if part.max() >= end or (not unsigned and part.min() < least):
             at = int(np.argmax((part < least) | (part >= end)))
             raise Damaged(f"{name}: entry {begin + at} is {part[at]}, outside {least} .. {end - 1}")
 
@@ -122,16 +251,23 @@ def check_offsets(name: str, offsets: NDArray[Any], end: int) -> None:
 
 def check_rows(name: str, offsets: NDArray[Any], neighbors: NDArray[Any]) -> None:
     """Refuse rows of nodes that are out of range or do not increase; the offsets are right already."""
-    check_range(name, neighbors, len(offsets) - 1)
     # Neighbours may fall only where a row begins: all falls are counted, and then those.
     falls = sum(
         int(np.count_nonzero(part[1:] <= part[:-1]))
         for part in (neighbors[at : at + _AT_ONCE + 1] for at in range(0, len(neighbors), _AT_ONCE))
     )
-    begins = offsets[1:-1][offsets[1:-1] > offsets[:-2]]
-    begins = begins[begins < len(neighbors)]
-    if falls != np.count_nonzero(neighbors[begins] <= neighbors[begins - 1]):
-        inside = np.ones(len(neighbors), dtype=bool)
-        inside[begins] = inside[:1] = False
-        at = int(np.argmax(inside[1:] & (neighbors[1:] <= neighbors[:-1]))) + 1
-        raise Damaged(f"{name}: entry {at} is not above the one before it in its row")
+    begins, longer = offsets[1:-1], offsets[1:-1] > offsets[:-2]
+    if not longer.all() or (len(begins) and begins[-1] == len(neighbors)):
+        begins = begins[longer & (begins < len(neighbors))]
+    firsts, lasts = neighbors[begins], neighbors[begins - 1]
+    increase = falls == np.count_nonzero(firsts <= lasts)
+    # In rows that increase the first is the smallest and the last the largest.
+    least = min(firsts.min(initial=0), neighbors[:1].min(initial=0))
+    most = max(lasts.max(initial=-1), neighbors[-1:].max(initial=-1))
+    if increase and least >= 0 and most < len(offsets) - 1:
+        return
+    check_range(name, neighbors, len(offsets) - 1)
+    inside = np.ones(len(neighbors), dtype=bool)
+    inside[begins] = inside[:1] = False
+    at = int(np.argmax(inside[1:] & (neighbors[1:] <= neighbors[:-1]))) + 1
+    raise Damaged(f"{name}: entry {at} is not above the one before it in its row")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 
 import numpy as np
 import pytest
@@ -68,9 +69,16 @@ def saved(tmp_path):
     return tmp_path / "net"
 
 
-def change(folder, **entries):
-    manifest = json.loads((folder / "manifest.json").read_text())
-    (folder / "manifest.json").write_text(json.dumps({**manifest, **entries}))
+@pytest.fixture
+def change(saved, reseal):
+    """Return a function that changes entries of the manifest, and its checksum with them."""
+
+    def write(**entries):
+        manifest = json.loads((saved / "manifest.json").read_text())
+        (saved / "manifest.json").write_text(json.dumps({**manifest, **entries}))
+        reseal(saved)
+
+    return write
 
 
 def refused(folder, said, **options):
@@ -92,25 +100,25 @@ def test_foreign_folders_are_refused(tmp_path):
     refused(tmp_path, "manifest.json cannot be read")
 
 
-def test_an_unknown_version_names_who_wrote_it(saved):
-    change(saved, version=99, written_by="blockmix 9.9")
+def test_an_unknown_version_names_who_wrote_it(saved, change):
+    change(version=99, written_by="blockmix 9.9")
     refused(saved, "version 99.*blockmix 9.9")
 
 
 @pytest.mark.parametrize("entry", [{"nodes": 7}, {"links": 0}, {"links": "x"}, {"nodes": None}])
-def test_sizes_that_do_not_fit_are_refused(saved, entry):
-    change(saved, **entry)
+def test_sizes_that_do_not_fit_are_refused(saved, change, entry):
+    change(**entry)
     refused(saved, "as long as the manifest says")
 
 
-def test_odd_manifests_are_refused(saved):
-    change(saved, labels="emoji")
+def test_odd_manifests_are_refused(saved, change):
+    change(labels="emoji")
     refused(saved, "kind of labels")
-    change(saved, labels=[])
+    change(labels=[])
     refused(saved, "kind of labels")
-    change(saved, labels="text", summary={"colour": 1})
+    change(labels="text", summary={"colour": 1})
     refused(saved, "summary")
-    change(saved, summary=7)
+    change(summary=7)
     refused(saved, "summary")
 
 
@@ -130,17 +138,70 @@ def test_missing_cut_and_foreign_arrays_are_refused(saved, name, mmap):
     refused(saved, f"{name}.npy", mmap=mmap)
 
 
-def test_offsets_that_do_not_rise_and_changed_content_are_refused(saved):
+def test_offsets_that_do_not_rise_and_rows_out_of_order_are_refused(saved, reseal):
+    """Also where the checksums were made to agree."""
     good = np.load(saved / "offsets.npy")
     np.save(saved / "offsets.npy", np.array([0, 3, 1, 4]))
+    reseal(saved)
     refused(saved, "does not fit")
     np.save(saved / "offsets.npy", good)
-    neighbors = np.load(saved / "neighbors.npy")
-    np.save(saved / "neighbors.npy", neighbors[::-1].copy())
+    np.save(saved / "neighbors.npy", np.load(saved / "neighbors.npy")[::-1].copy())
+    reseal(saved)
     refused(saved, "not above the one before it")
-    np.save(saved / "neighbors.npy", neighbors)
+
+
+@pytest.mark.parametrize("mmap", [True, False])
+def test_one_changed_bit_of_any_file_is_noticed(saved, mmap):
+    for path in saved.iterdir():
+        whole = path.read_bytes()
+        for at in range(0, len(whole), 17):
+            path.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
+            refused(saved, path.name if path.suffix == ".npy" else "manifest|network|version", mmap=mmap)
+        path.write_bytes(whole)
+    Graph.load(saved, mmap=mmap)
+
+
+def test_checksums_can_be_left_out(saved):
     text = np.load(saved / "label_text.npy")
     text[0] ^= 1
     np.save(saved / "label_text.npy", text)
-    refused(saved, "fingerprint", mmap=False)
-    refused(saved, "fingerprint", verify=True)
+    refused(saved, "label_text.npy: it does not match its checksum")
+    assert Graph.load(saved, verify=False).labels[0] == "{oë"
+
+
+def test_a_file_without_a_checksum_is_refused(saved, change):
+    files = json.loads((saved / "manifest.json").read_text())["files"]
+    change(files={name: entry for name, entry in files.items() if name != "offsets"})
+    refused(saved, "offsets.npy has no checksum in the manifest")
+    change(files=files, fingerprint=7)
+    refused(saved, "the manifest has no fingerprint")
+    change(files={"offsets": 3}, fingerprint="")
+    refused(saved, "the manifest has no checksums of its files")
+
+
+def make_old(folder):
+    """Make the folder what blockmix 0.1.0 wrote: no checksums, version 1."""
+    manifest = json.loads((folder / "manifest.json").read_text())
+    del manifest["checksum"], manifest["files"]
+    (folder / "manifest.json").write_text(json.dumps(manifest | {"version": 1}))
+
+
+def test_networks_of_the_first_version_are_read_and_compared_with_their_fingerprint(saved):
+    make_old(saved)
+    assert Graph.load(saved).fingerprint == NETWORKS["text"].fingerprint
+    text = np.load(saved / "label_text.npy")
+    text[0] ^= 1
+    np.save(saved / "label_text.npy", text)
+    refused(saved, "the content does not match its fingerprint")
+    NETWORKS["range"].save(saved)
+    assert Graph.load(saved).labels.kind == "range"
+
+
+def test_what_a_killed_process_left_is_removed_when_it_is_old(tmp_path):
+    old, fresh = (tmp_path / f".partial-{c * 32}" for c in "ab")
+    for left in (old, fresh):
+        left.mkdir()
+        (left / "offsets.npy").write_bytes(b"half")
+    os.utime(old, (1e9, 1e9))
+    NETWORKS["range"].save(tmp_path / "net")
+    assert sorted(path.name for path in tmp_path.iterdir()) == [fresh.name, "net"]

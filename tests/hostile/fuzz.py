@@ -2,20 +2,24 @@
 
 Every case begins with a copy of a whole run and changes one to three things in it: entries, type, shape or header of an
 array, a value of a manifest, or a file itself. Then the commands run on it: each must end with 0 or 2, that is with a
-result or an `InputError`. To run more cases than the tests do:
+result or an `InputError`, within a minute and a limit of memory. To run more cases than the tests do:
 
     python tests/hostile/fuzz.py --cases 10000 --seed 1
+
+Whether the fuzzer would notice that a check is missing, it tells itself: `--without check_range` leaves one out, and
+cases must fail then.
 """
 
 from __future__ import annotations
 
 import argparse
 import faulthandler
-import hashlib
 import json
 import os
 import random
+import resource
 import shutil
+import signal
 import sys
 import tempfile
 import warnings
@@ -27,13 +31,15 @@ import numpy as np
 
 from blockmix import InputError, fit, load, planted
 from blockmix.cli.commands.watch import lines
-from blockmix.files import checksum
 from blockmix.inference.resume import resume
 from blockmix.inference.run_folder.folder import RunFolder
 from blockmix.inference.run_folder.results import write_results
 from blockmix.inference.run_folder.status import read_status
 from blockmix.posterior.export.files import write_text_files
 from blockmix.report.write import report_html
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from reseal import reseal
 
 SWEEPS = 12
 # Where kernels would be led astray, and numbers just outside of what is allowed.
@@ -44,6 +50,8 @@ VALUES: tuple[Any, ...] = (
     "\x1b[2J", "/dev/zero", [], [1], {}, {"a": 1},
 )  # fmt: skip
 # Numbers that ask for much work and are legal: a run with a million sweeps is long, and not a crash.
+# Bytes that the process may take, and seconds for one command; a case takes a fraction of a second.
+MEMORY, SECONDS = 4 * 2**30, 60
 LEGAL_BUT_LONG = {"sweeps", "time_limit", "warm_up", "iterations", "alpha", "communities"}
 
 
@@ -129,12 +137,14 @@ def change_manifest(path: Path, chance: random.Random) -> str:
 
 def change_file(path: Path, chance: random.Random) -> str:
     """Replace a file by nothing, a pipe, a link, a folder or noise."""
-    what = chance.choice(["gone", "pipe", "endless", "folder", "noise"])
-    path.unlink()
+    what = chance.choice(["gone", "pipe", "endless", "elsewhere", "folder", "noise"])
+    path.unlink(missing_ok=True)
     if what == "pipe":
         os.mkfifo(path)
     elif what == "endless":
         path.symlink_to("/dev/zero")
+    elif what == "elsewhere":
+        path.symlink_to(elsewhere(path) / "mine.txt")
     elif what == "folder":
         path.mkdir()
     elif what == "noise":
@@ -142,25 +152,18 @@ def change_file(path: Path, chance: random.Random) -> str:
     return f"{path.name}: {what}"
 
 
-def recompute(folder: Path) -> None:
-    """Make checksums and fingerprints right again, so that only the content is wrong."""
-    checkpoint = folder / "checkpoint"
-    for manifest in checkpoint.glob("*/manifest.json"):
-        if not manifest.is_file():
-            continue
-        try:
-            body = json.loads(manifest.read_text())
-            if "files" in body:
-                for name, entry in body["files"].items():
-                    path = manifest.parent / f"{name}.npy"
-                    if not path.is_file():
-                        continue
-                    data = path.read_bytes()
-                    entry |= {"sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data)}
-                body.pop("checksum", None)
-                manifest.write_text(json.dumps({"checksum": checksum(body), **body}))
-        except (OSError, ValueError, TypeError, AttributeError):
-            continue
+def change_folder(path: Path) -> str:
+    """Move a folder of the run elsewhere and leave a link to it."""
+    target = elsewhere(path) / path.name
+    shutil.move(path, target)
+    path.symlink_to(target)
+    return f"{path.name}: linked folder"
+
+
+def elsewhere(path: Path) -> Path:
+    """Return a folder outside of the run that nothing may be written to."""
+    run = next(parent for parent in path.parents if parent.name == "run")
+    return run.with_name("elsewhere")
 
 
 def accept_fingerprints() -> None:
@@ -196,12 +199,15 @@ def mutate(folder: Path, chance: random.Random) -> list[str]:
                 done.append(change_array(chance.choice(arrays), chance))
             elif how < 0.93 and manifests:
                 done.append(change_manifest(chance.choice(manifests), chance))
+            elif how < 0.98:
+                done.append(change_file(chance.choice([*plain, folder / ".lock"]), chance))
             else:
-                done.append(change_file(chance.choice(plain), chance))
-        except (ValueError, OSError, TypeError, OverflowError) as error:
+                names = ("checkpoint", "graph", "posterior", "checkpoint/start", "checkpoint/graph")
+                done.append(change_folder(folder / chance.choice(names)))
+        except Exception as error:
             # What an earlier change made of this file cannot be changed again.
             done.append(f"nothing ({type(error).__name__})")
-    recompute(folder)
+    reseal(folder)
     return done
 
 
@@ -232,13 +238,38 @@ def commands(folder: Path) -> dict[str, Any]:
     }
 
 
+class Hang(BaseException):
+    """Raised by the alarm, where no handler of errors stops it."""
+
+
+def _hang(number: int, frame: object) -> None:
+    raise Hang(f"it takes longer than {SECONDS} s")
+
+
+def disable(check: str) -> None:
+    """Leave out a check, wherever it was imported to."""
+    modules = [module for name, module in list(sys.modules.items()) if name.startswith("blockmix")]
+    found = [module for module in modules if hasattr(module, check)]
+    if not found:
+        sys.exit(f"there is no check {check}")
+    for module in found:
+        setattr(module, check, lambda first=None, *_, **__: first)
+
+
 def run_case(original: Path, place: Path, chance: random.Random, counts: Counter[str]) -> None:
     """Change a copy of the run and use it; anything but a result or an `InputError` is raised."""
     folder = Path(shutil.copytree(original, place / "run"))
+    outside = place / "elsewhere"
+    outside.mkdir()
+    (outside / "mine.txt").write_text("precious")
     done = mutate(folder, chance)
+    before = state(outside)
     try:
         for name, command in commands(folder).items():
             try:
+                signal.alarm(SECONDS)
+                # Where a kernel does not return the alarm is not heard: then the process ends with a traceback.
+                faulthandler.dump_traceback_later(2 * SECONDS, exit=True)
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore")
                     command()
@@ -247,8 +278,22 @@ def run_case(original: Path, place: Path, chance: random.Random, counts: Counter
                 counts[f"{name}: 2"] += 1
             except BaseException as error:
                 raise AssertionError(f"{name} after {done}: {type(error).__name__}: {error}") from error
+            if state(outside) != before:
+                raise AssertionError(f"{name} after {done}: something outside of the run was changed")
     finally:
+        signal.alarm(0)
+        faulthandler.cancel_dump_traceback_later()
         shutil.rmtree(folder)
+        shutil.rmtree(outside)
+
+
+def state(folder: Path) -> dict[str, tuple[int, int]]:
+    """Return all that is in a folder, with sizes and times."""
+    return {
+        str(path): (path.lstat().st_size, path.lstat().st_mtime_ns)
+        for path in folder.rglob("*")
+        if not path.is_dir()
+    }
 
 
 def main() -> None:
@@ -257,14 +302,26 @@ def main() -> None:
     options.add_argument("--cases", type=int, default=1000)
     options.add_argument("--seed", type=int, default=0)
     options.add_argument("--sampler", default="scir")
+    options.add_argument(
+        "--without", metavar="CHECK", help="leave out a check, to see whether that is noticed"
+    )
+    options.add_argument("--first", action="store_true", help="stop at the first failure")
+    options.add_argument("--seconds", type=int, default=SECONDS, help="for one command")
     chosen = options.parse_args()
+    globals()["SECONDS"] = chosen.seconds
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    signal.signal(signal.SIGALRM, _hang)
     accept_fingerprints()
     faulthandler.enable()
     os.fsync = lambda descriptor: None
     counts: Counter[str] = Counter()
     failures = 0
-    with tempfile.TemporaryDirectory() as name:
+    # Many small files: in memory where there is such a place.
+    shared = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+    with tempfile.TemporaryDirectory(dir=shared) as name:
         original = make_run(Path(name) / "original", chosen.sampler)
+        if chosen.without:
+            disable(chosen.without)
         for case in range(chosen.cases):
             seed = f"{chosen.seed}-{case}"
             print(seed, end="\r", file=sys.stderr, flush=True)
@@ -273,7 +330,9 @@ def main() -> None:
             except AssertionError as error:
                 failures += 1
                 print(f"case {seed}: {error}", flush=True)
-    print(dict(sorted(counts.items())), f"{failures} failures")
+                if chosen.first:
+                    break
+    print(f"{dict(sorted(counts.items()))}, {failures} failures")
     sys.exit(failures > 0)
 
 

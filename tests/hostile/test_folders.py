@@ -40,7 +40,7 @@ def set_entry(path: Path, at: int, value: float) -> None:
     array.reshape(-1)[at] = value
     np.save(path, array)
     run = next(parent for parent in path.parents if (parent / "status.json").exists())
-    fuzz.recompute(run)
+    fuzz.reseal(run)
 
 
 def commands(run: Path) -> list[tuple[str, ...]]:
@@ -157,6 +157,7 @@ def test_a_held_out_pair_out_of_range_is_refused(run):
 def test_another_type_or_byte_order_is_refused(run, dtype):
     path = run / "posterior" / "community.npy"
     np.save(path, np.load(path).astype(dtype))
+    fuzz.reseal(run)
     refused(("predict", run, run.parent / "pairs"), f"community.npy holds the type {dtype}, not <i4")
 
 
@@ -167,12 +168,14 @@ def test_a_header_that_promises_more_than_the_file_has_takes_no_memory(run):
     path.write_bytes(
         data.replace(shape + b", }" + b" " * 9, b"(99999999999,), }" + b" " * (len(shape) - 5), 1)
     )
+    fuzz.reseal(run)
     refused(("predict", run, run.parent / "pairs"), "mean.npy cannot be read")
 
 
 def test_names_of_arrays_lead_nowhere_else(run):
     manifest = json.loads((run / "run.json").read_text())
     (run / "run.json").write_text(json.dumps(manifest | {"trace": ["../../outside"]}))
+    fuzz.reseal(run)
     refused(("predict", run, run.parent / "pairs"), "is not the name of an array")
 
 
@@ -183,11 +186,26 @@ def test_a_report_is_not_written_through_a_link(run, tmp_path):
     assert (tmp_path / "mine").read_text() == "precious"
 
 
-def fuzzed(cases: int, sampler: str) -> None:
+def fuzz_in_a_process(*words: object) -> subprocess.CompletedProcess:
     """Run the fuzzer in a process of its own: a crash must not take the tests with it."""
-    words = [sys.executable, FUZZ, "--cases", str(cases), "--seed", "7", "--sampler", sampler]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=600, check=False)
+    command = [sys.executable, FUZZ, "--seed", 7, *words]
+    return subprocess.run(
+        [str(word) for word in command], capture_output=True, text=True, timeout=600, check=False
+    )
+
+
+def fuzzed(cases: int, sampler: str) -> None:
+    done = fuzz_in_a_process("--cases", cases, "--sampler", sampler)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("check", ["check_layout", "check_finite", "check_posterior", "check_summary"])
+def test_the_fuzzer_finds_out_that_a_check_is_missing(check):
+    """These within fifty cases; others take hundreds (docs/lab-notes.md)."""
+    done = fuzz_in_a_process("--cases", 50, "--without", check, "--first", "--seconds", 10)
+    assert done.returncode != 0, done.stdout
+    assert "case 7-" in done.stdout
 
 
 @pytest.mark.slow

@@ -309,7 +309,7 @@ def test_a_network_without_links_is_refused():
         ({"sweeps": 0}, "sweeps must be"),
         ({"time_limit": -1}, "time_limit must be"),
         ({"warm_up": 20, "sweeps": 10}, "no sample would be taken"),
-        ({"held_out": 1.5}, "fraction=1.5"),
+        ({"held_out": 1.5}, "held_out must be a share of the links.*not 1.5"),
         ({"held_out": 0.1, "held_out_kind": "half"}, "kind='half'"),
         ({"alpha": -1.0}, "alpha must be"),
         ({"eta": (1.0, 0.0)}, "eta must be two positive numbers"),

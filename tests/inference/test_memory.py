@@ -1,10 +1,14 @@
 """A run that cannot fit into memory is refused before it starts, with the estimate and a way out."""
 
+import subprocess
+import sys
 import tracemalloc
+from pathlib import Path
 
 import pytest
 
 from blockmix import Graph, InputError, fit, hold_out, planted
+from blockmix.cli.guard import describe_error
 from blockmix.inference import memory
 from blockmix.inference.execute import make_samplers
 from blockmix.inference.memory import available_bytes, least_bytes
@@ -49,7 +53,7 @@ def test_what_is_free_is_known_here():
 def test_too_many_communities_are_refused_with_the_estimate(monkeypatch):
     ring = Graph.from_edges([(a, (a + 1) % 50) for a in range(50)])
     with pytest.raises(InputError, match=r"at least .* of memory .* GB are free: use fewer communities"):
-        fit(ring, 10**12)
+        fit(ring, 2 * 10**9)
     monkeypatch.setattr(memory, "available_bytes", lambda: 10_000)
     with pytest.raises(InputError, match=r"fewer slots a node than 16, fewer chains than 4, or force=True"):
         fit(ring, 100, chains=4)
@@ -60,4 +64,44 @@ def test_too_many_communities_are_refused_with_the_estimate(monkeypatch):
 
 def test_where_free_memory_is_unknown_nothing_is_refused(monkeypatch):
     monkeypatch.setattr(memory, "available_bytes", lambda: None)
-    memory.check_memory(request(10**12), 50)
+    memory.check_memory(request(2 * 10**9), 50)
+
+
+@pytest.mark.skipif(
+    not Path("/proc/self/statm").exists(), reason="needs limits of the address space and /proc"
+)
+def test_a_low_limit_of_memory_is_named(tmp_path):
+    """Before libraries fail to load, with messages about everything else; help is shown all the same."""
+    (tmp_path / "edges.txt").write_text("1 2\n2 3\n")
+    program = "import resource, sys; resource.setrlimit(resource.RLIMIT_AS, ({0}, {0})); " + (
+        "from blockmix.cli import main; main()"
+    )
+
+    def run(limit, *words):
+        return subprocess.run(
+            [sys.executable, "-c", program.format(limit), *words], capture_output=True, text=True, check=False
+        )
+
+    done = run(300 * 2**20, "fit", str(tmp_path / "edges.txt"), "-k", "2")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == (
+        "error: not enough memory (this shell limits the memory of a process to 300 MiB (ulimit -v), and blockmix "
+        "needs at least 800 MiB; raise the limit)\n"
+    )
+    assert run(300 * 2**20, "fit", "--help").returncode == 0
+
+
+@pytest.mark.skipif(
+    not Path("/proc/self/statm").exists(), reason="needs limits of the address space and /proc"
+)
+def test_the_estimate_knows_the_limit_of_the_address_space(monkeypatch):
+    import resource
+
+    used = 4096 * int(Path("/proc/self/statm").read_text().split()[0])
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (used + 10**8, used + 10**8))
+    assert 0 < memory.available_bytes() <= 10**8 + 10**7
+
+
+def test_threads_that_cannot_be_started_are_a_matter_of_limits():
+    message, status = describe_error(RuntimeError("can't start new thread"))
+    assert (status, "defect" in message, "--threads" in message) == (1, False, True)

@@ -30,7 +30,7 @@ def split():
         ({"checkpoint_every": 0}, "checkpoint_every=0 .* has no effect"),
         ({"held_out": 0, "held_out_kind": "balanced"}, "held_out_kind='balanced' .* nothing is held out; give"),
         ({"held_out_kind": "half"}, "kind='half'"),
-        ({"held_out": "much"}, "fraction='much'"),
+        ({"held_out": "much"}, "held_out must be a share of the links.*not 'much'"),
         ({"threads": 0}, "threads must be a whole number of at least 1, not 0"),
         ({"threads": -1}, "threads must be a whole number of at least 1, not -1"),
         ({"threads": 1.5}, "threads must be a whole number"),
@@ -127,3 +127,32 @@ def test_what_depends_on_the_network_is_filled_in():
     assert FitRequest(chains=2).for_network(graph, 5).chains == 2
     assert FitRequest(6).for_network(graph).communities == 6
     assert FitRequest().for_network(graph, 5).prior.communities == 5
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "expected"),
+    [
+        ("alpha", "x", "alpha must be a positive number, from 1e-12 to 1e.06, not 'x'; leave it out"),
+        ("alpha", 1e300, "alpha must be a positive number.*not 1e\\+300"),
+        ("alpha", True, "alpha must be a positive number.*not True"),
+        ("eta", (1e300, 1.0), "eta must be two positive numbers.*not \\(1e\\+300"),
+        ("background", "x", "background must lie strictly between 0 and 1.*not 'x'"),
+        ("held_out", "x", "held_out must be a share of the links.*not 'x'"),
+        ("held_out", [0.1], "held_out must be a share of the links"),
+        ("held_out", float("nan"), "held_out must be a share of the links.*not nan"),
+        ("threads", float("nan"), "threads must be a whole number of at least 1, not nan"),
+        ("threads", 1e30, "threads must be at most 4,096, not 1e\\+30"),
+        ("sweeps", 1e30, "sweeps must be at most 4,000,000,000, not 1e\\+30"),
+        ("warm_up", 10**10, "warm_up must be at most"),
+        ("chains", 10**7, "chains must be at most 1,000,000"),
+        ("communities", 1e30, "communities must be at most 2,147,483,647"),
+        ("time_limit", True, "time_limit must be a positive number of seconds, not True"),
+        ("checkpoint", 3, "checkpoint must be the path of a folder, not 3"),
+        ("force", "yes", "force must be True or False, not 'yes'"),
+        ("progress", "yes", "progress must be True, False or None, not 'yes'"),
+        ("callback", 3, "callback must be a function"),
+    ],
+)
+def test_odd_arguments_of_fit_are_refused_by_name_and_value(small, name, value, expected):
+    with pytest.raises(InputError, match=expected):
+        fit(small, **{"communities": 3, "sweeps": 2, name: value})

@@ -133,3 +133,26 @@ def test_an_unknown_ending_is_refused_before_anything_is_read(tmp_path):
     done = CliRunner().invoke(app, ["export", str(tmp_path / "run"), str(tmp_path / "x.docx")])
     assert done.exit_code == 2
     assert ".graphml, .parquet, .csv" in done.stderr
+
+
+FORMULAS = ["=1+1", "+cmd|' /C calc'!A0", "-2+3", "@SUM(A1)", "\t=1", " =1", "\uff1d1"]
+
+
+def test_csv_cells_that_a_spreadsheet_would_calculate_are_text(tmp_path):
+    names = [*FORMULAS, "-7", "+49.5", "ann", "a=b"]
+    edges = [(names[a], names[b]) for a in range(len(names)) for b in range(a)]
+    post = bm.fit(bm.Graph.from_edges(edges), 1, seed=2, sweeps=10, chains=1, held_out=0)
+    post.save(tmp_path / "run")
+    words = ["export", str(tmp_path / "run"), str(tmp_path / "out.csv")]
+
+    def cells():
+        with (tmp_path / "out.csv").open(newline="", encoding="utf-8") as file:
+            return {row["node"] for row in csv.DictReader(file)}
+
+    assert CliRunner().invoke(app, words).exit_code == 0
+    assert cells() == {f"'{name}" for name in FORMULAS} | {"-7", "+49.5", "ann", "a=b"}
+    assert CliRunner().invoke(app, [*words, "--keep-formulas"]).exit_code == 0
+    assert cells() == set(names)
+    done = CliRunner().invoke(app, ["export", str(tmp_path / "run"), "out.graphml", "--keep-formulas"])
+    assert done.exit_code == 2
+    assert "--keep-formulas has no effect on .graphml" in done.stderr

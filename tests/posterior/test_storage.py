@@ -19,10 +19,16 @@ def folder(two_triangles, tmp_path):
     return tmp_path / "deep" / "run"
 
 
-def change(folder, **values):
-    """Write a manifest that differs in these values."""
-    manifest = json.loads((folder / "run.json").read_text())
-    (folder / "run.json").write_text(json.dumps(manifest | values))
+@pytest.fixture
+def change(folder, reseal):
+    """Return a function that writes a manifest that differs in these values, with the right checksum."""
+
+    def write(**values):
+        manifest = json.loads((folder / "run.json").read_text())
+        (folder / "run.json").write_text(json.dumps(manifest | values))
+        reseal(folder)
+
+    return write
 
 
 def assert_same(found, expected):
@@ -136,9 +142,9 @@ def test_a_manifest_that_is_not_text_is_refused(folder):
         load(folder)
 
 
-def test_an_unknown_version_names_the_blockmix_that_reads_it(folder):
-    change(folder, version=99, written_by="blockmix 7.0")
-    with pytest.raises(InputError, match=r"version 99.*reads version 1.*blockmix 7\.0"):
+def test_an_unknown_version_names_the_blockmix_that_reads_it(folder, change):
+    change(version=99, written_by="blockmix 7.0")
+    with pytest.raises(InputError, match=r"version 99.*reads version 2.*blockmix 7\.0"):
         load(folder)
 
 
@@ -155,8 +161,8 @@ def test_an_unknown_version_names_the_blockmix_that_reads_it(folder):
     ],
     ids=str,
 )
-def test_a_manifest_that_does_not_fit_its_arrays_is_refused(folder, values):
-    change(folder, **values)
+def test_a_manifest_that_does_not_fit_its_arrays_is_refused(folder, change, values):
+    change(**values)
     with pytest.raises(InputError, match="damaged"):
         load(folder)
 
@@ -176,17 +182,19 @@ def test_a_damaged_array_is_refused(folder, name, damage):
 @pytest.mark.parametrize(
     "name", [*TABLE, "draws0_counts", "draws0_strengths", "draws0_communities", "held_out_links"]
 )
-def test_an_array_of_another_size_is_refused(folder, name):
+def test_an_array_of_another_size_is_refused(folder, name, reseal):
     path = folder / "posterior" / f"{name}.npy"
     array = np.load(path)
     np.save(path, array[..., :-1])
+    reseal(folder)
     with pytest.raises(InputError, match="damaged"):
         load(folder)
 
 
-def test_samples_that_do_not_add_up_are_never_read_out_of_bounds(folder):
+def test_samples_that_do_not_add_up_are_never_read_out_of_bounds(folder, reseal):
     path = folder / "posterior" / "draws0_counts.npy"
     np.save(path, np.load(path) + np.uint8(40))
+    reseal(folder)
     with pytest.raises(InputError, match="damaged"):
         load(folder).link_probability([("ann", "bob")])
 
@@ -201,7 +209,7 @@ def test_the_network_of_another_result_is_refused(folder, posterior_of, tmp_path
         load(folder)
 
 
-def test_nothing_is_ever_unpickled(folder, tmp_path):
+def test_nothing_is_ever_unpickled(folder, tmp_path, reseal):
     """An array that carries a pickle is refused, and the code in it never runs."""
     marker = tmp_path / "ran"
 
@@ -211,9 +219,11 @@ def test_nothing_is_ever_unpickled(folder, tmp_path):
 
     trap = np.array([Trap()], dtype=object)
     np.save(folder / "posterior" / "mean.npy", trap, allow_pickle=True)
+    reseal(folder)
     with pytest.raises(InputError, match="damaged"):
         load(folder)
     (folder / "posterior" / "mean.npy").write_bytes(pickle.dumps(trap))
+    reseal(folder)
     with pytest.raises(InputError, match="damaged"):
         load(folder)
     assert not marker.exists()
@@ -222,3 +232,45 @@ def test_nothing_is_ever_unpickled(folder, tmp_path):
 def test_nothing_is_ever_pickled(folder):
     for path in folder.rglob("*.npy"):
         assert np.load(path, allow_pickle=False).dtype != object
+
+
+def test_one_changed_bit_of_any_file_is_noticed(folder):
+    rng = np.random.default_rng(1)
+    for path in (path for path in folder.rglob("*") if path.is_file()):
+        whole = path.read_bytes()
+        for at in rng.integers(len(whole), size=12):
+            path.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
+            with pytest.raises(InputError):
+                load(folder)
+        path.write_bytes(whole)
+    load(folder)
+
+
+def test_files_that_are_gone_are_noticed_and_files_that_were_added_are_not_read(folder, two_triangles):
+    (folder / "posterior" / "other.npy").write_bytes(b"noise")
+    assert_same(load(folder), two_triangles)
+    for path in list((folder / "posterior").glob("[a-n]*.npy")):
+        whole = path.read_bytes()
+        path.unlink()
+        with pytest.raises(InputError, match=f"{path.name} cannot be read"):
+            load(folder)
+        path.write_bytes(whole)
+
+
+def test_results_of_the_first_version_are_read(folder, two_triangles):
+    manifest = json.loads((folder / "run.json").read_text())
+    for name in ("checksum", "files", "texts"):
+        del manifest[name]
+    (folder / "run.json").write_text(json.dumps(manifest | {"version": 1}))
+    assert_same(load(folder), two_triangles)
+
+
+def test_a_folder_of_other_things_is_not_replaced(two_triangles, tmp_path):
+    """Named like the folders of a result, and somebody's work."""
+    for name in ("posterior", "graph"):
+        folder = tmp_path / name
+        (folder / name).mkdir(parents=True)
+        (folder / name / "thesis.txt").write_text("years of work")
+        with pytest.raises(InputError, match="another"):
+            two_triangles.save(folder)
+        assert (folder / name / "thesis.txt").read_text() == "years of work"

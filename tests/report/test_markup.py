@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from blockmix.report.markup import Markup, element, joined, json_block, source_hash, void
+from blockmix.report.markup import Markup, element, joined, json_block, source_hash, visible, void
 
 
 class Reader(html.parser.HTMLParser):
@@ -30,7 +30,7 @@ def read(markup):
     return reader
 
 
-# A parser may normalise line ends and drop NUL; everything else must come back as it went in.
+# A parser may normalise line ends and drop NUL; everything else must come back as it went in, or visible.
 texts = st.text(st.characters(exclude_characters="\r\0", exclude_categories=["Cs"]))
 
 
@@ -38,12 +38,23 @@ texts = st.text(st.characters(exclude_characters="\r\0", exclude_categories=["Cs
 def test_text_in_an_element_is_read_back_as_it_was(text):
     reader = read(element("p", text))
     assert reader.tags == ["p"]
-    assert reader.text == text
+    assert reader.text == visible(text)
 
 
 @given(texts)
 def test_text_in_an_attribute_is_read_back_as_it_was(text):
-    assert read(void("img", alt=text)).attributes == [("alt", text)]
+    assert read(void("img", alt=text)).attributes == [("alt", visible(text))]
+
+
+@pytest.mark.parametrize("hidden", ["\u202e", "\u2066", "\u200f", "\u061c", "\x1b", "\x9b", "\x7f"])
+def test_what_reverses_or_hides_text_is_shown(hidden):
+    """In elements, attributes and data; text in other scripts, joiners and line ends stay as they are."""
+    shown = f"a⟨U+{ord(hidden):04X}⟩b"
+    found = read(element("p", f"a{hidden}b", title=f"a{hidden}b"))
+    assert (found.text, found.attributes) == (shown, [("title", shown)])
+    assert shown in json_block("d", [f"a{hidden}b"])
+    for plain in ("שלום", "مرحبا", "👩‍👧", "क्‍ष", "two\nlines\t", "北京"):
+        assert visible(plain) == plain
 
 
 def test_only_markup_is_left_as_it_is():
@@ -55,7 +66,7 @@ def test_data_are_read_back_and_hold_nothing_that_ends_a_script(values):
     block = json_block("data", values)
     inside = block.removeprefix('<script type="application/json" id="data">').removesuffix("</script>")
     assert not set("<>&\u2028\u2029") & set(inside)
-    assert json.loads(inside) == [v.encode("utf-8", "replace").decode() for v in values]
+    assert json.loads(inside) == [visible(v).encode("utf-8", "replace").decode() for v in values]
 
 
 def test_what_is_not_a_number_is_null():

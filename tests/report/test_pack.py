@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from blockmix.report.communities import Findings
+from blockmix.report.markup import visible
 from blockmix.report.pictures import pack
 
 TYPES = {"u16": "<u2", "u32": "<u4"}
@@ -33,7 +34,7 @@ def links_of(sections):
 def test_labels_memberships_and_links_come_back(small):
     found = Findings(small)
     sections = opened(pack.pack_nodes(found))
-    assert sections["labels"] == [str(label) for label in small.graph.labels]
+    assert sections["labels"] == [visible(str(label)) for label in small.graph.labels]
     assert np.array_equal(sections["degree"], small.graph.degrees)
     assert np.array_equal(sections["count"], np.diff(small.offsets))
     assert np.array_equal(sections["community"], small.community)

@@ -22,9 +22,9 @@ from blockmix.cli.settings import samplers
 
 _EPILOG = (
     "Exit status: 0 done (also after Ctrl-C, if what there was could be kept); 1 something failed, or a "
-    "result could not be written; 2 wrong input or options; 130 interrupted with nothing kept; "
-    "141 the output was closed by its reader; 143 ended by SIGTERM: with -o the run is kept, and "
-    "blockmix resume goes on."
+    "result could not be written; 2 wrong input or options; 130 interrupted at once, by a second Ctrl-C or before "
+    "the first sweep; 141 the output was closed by its reader; 143 and 129 ended by SIGTERM and SIGHUP: with -o the "
+    "run is kept, and blockmix resume goes on."
 )
 
 app = typer.Typer(

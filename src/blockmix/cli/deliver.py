@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from blockmix.cli.guard import FAILED, print_json, sigterm_as_ctrl_c, warn, warnings_as_messages
+from blockmix.cli.guard import FAILED, ending_as_ctrl_c, print_json, warn
 
 if TYPE_CHECKING:
     from blockmix.inference.run_folder.folder import RunFolder
@@ -23,19 +23,22 @@ _FACTS = (
 
 @contextmanager
 def guarded_run(folder: RunFolder | None, checkpoints: bool) -> Iterator[None]:
-    """Show warnings as messages; let SIGTERM leave a checkpoint, or do what Ctrl-C does where there is none."""
-    from blockmix.inference.interrupt import Terminated
+    """Say what is kept when a signal ends the run; without checkpoints SIGTERM and SIGHUP do what Ctrl-C does."""
+    from blockmix.inference.interrupt import Terminated, terminable
+    from blockmix.inference.run_folder.folder import what_is_kept
 
-    with ExitStack() as stack:
-        stack.enter_context(warnings_as_messages())
-        if folder is None or not checkpoints:
-            stack.enter_context(sigterm_as_ctrl_c())
+    if folder is None or not checkpoints:
+        with ending_as_ctrl_c():
+            yield
+        return
+    with terminable():
         try:
             yield
         except Terminated:
-            assert folder is not None
-            warn(f"terminated; the run is kept: go on with blockmix resume {quote(str(folder.path))}")
+            warn(f"terminated; {what_is_kept(folder.path)}")
             raise
+        except KeyboardInterrupt:
+            raise KeyboardInterrupt(f"interrupted at once; {what_is_kept(folder.path)}") from None
 
 
 def deliver(
@@ -51,7 +54,7 @@ def deliver(
 
     path = None if folder is None else folder.path
     failures = write_results(post, path, threshold) if path is not None else []
-    _warn_interrupted(post, folder)
+    _warn_early_end(post, None if failures else folder, bool(failures))
     for failure in failures:
         warn(f"error: {failure}")
     if as_json:
@@ -61,7 +64,10 @@ def deliver(
 
         print_summary(post, threshold, path)
     if failures:
-        warn(f"not all results could be written; what could be is in {path}")
+        from blockmix.inference.run_folder.folder import what_is_kept
+
+        assert path is not None
+        warn(f"not all results could be written; remove the cause: {what_is_kept(path)}")
         raise typer.Exit(FAILED)
 
 
@@ -86,14 +92,34 @@ def record(post: Posterior, threshold: float) -> dict[str, Any]:
     return found
 
 
-def _warn_interrupted(post: Posterior, folder: RunFolder | None) -> None:
+def _warn_early_end(post: Posterior, folder: RunFolder | None, failed: bool) -> None:
+    """Say that a run was interrupted, or that its result rests on hardly anything."""
     facts = post.provenance
+    sweeps = f"{facts['sweeps']:,} sweep{'' if facts['sweeps'] == 1 else 's'}"
+    early = facts["sweeps"] <= max(facts["warm_up"], 1)
     if not facts["interrupted"]:
+        if early:
+            warn(
+                f"this is a first impression, after {sweeps}: too few for samples that count and for their "
+                "uncertainty; give more sweeps or more time"
+            )
         return
-    early = "" if facts["sweeps"] > facts["warm_up"] else ", still in warm-up: this is a first impression"
+    impression = ", still in warm-up: this is a first impression" if early else ""
+    kept = "" if failed else "; the result so far is kept"
     more = (
         f"; go on with blockmix resume {quote(str(folder.path))}"
         if folder is not None and folder.resumable
         else ""
     )
-    warn(f"interrupted after {facts['sweeps']:,} sweeps{early}; the result so far is kept{more}")
+    warn(f"interrupted after {sweeps}{impression}{kept}{more}")
+
+
+def warn_uncounted(post: Posterior, limit: float | None, seconds: float) -> None:
+    """Say what a time limit does not count, where it makes a difference; `seconds` are those since the call."""
+    if limit is None or seconds <= 1.1 * limit + 1.0:
+        return
+    sampling = post.provenance["seconds"]
+    warn(
+        f"the time limit of {limit:g} s counts the search for a start and whole sweeps, which took {sampling:,.1f} s; "
+        f"reading, compiling and saving took another {max(seconds - sampling, 0.0):,.1f} s"
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import math
 import os
 import signal
@@ -16,9 +17,11 @@ from typing import Annotated, Any, NoReturn
 import typer
 from typer.core import TyperGroup
 
-from blockmix.errors import BlockmixError
+from blockmix.errors import BlockmixError, printable
 
 FAILED, WRONG_INPUT, INTERRUPTED, BROKEN_PIPE = 1, 2, 130, 141
+# Libraries and the compiler alone take about 700 MiB of addresses.
+LEAST_ADDRESS_SPACE = 800 * 2**20
 
 
 # What `--threshold` means where nodes are listed, and where every node with a link gets a community.
@@ -33,12 +36,18 @@ COVER_THRESHOLD = (
 Seed = Annotated[int, typer.Option("--seed", metavar="S", help="The same seed gives the same result.")]
 
 
+class _Printable(logging.Formatter):
+    """Lines of the log, unable to move the cursor."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the line of a record."""
+        return printable(super().format(record), keep="\n")
+
+
 def _verbose(value: bool) -> bool:
     """Show the library's log on standard error, or not."""
-    import logging
-
     shown = logging.StreamHandler()
-    shown.setFormatter(logging.Formatter("%(asctime)s %(message)s", "%H:%M:%S"))
+    shown.setFormatter(_Printable("%(asctime)s %(message)s", "%H:%M:%S"))
     logger = logging.getLogger("blockmix")
     logger.handlers[:] = [shown] if value else []
     logger.setLevel(logging.INFO if value else logging.WARNING)
@@ -59,7 +68,10 @@ class Guarded(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         """Run the command asked for."""
         try:
-            return super().invoke(ctx)
+            if not {"-h", "--help"} & set(sys.argv):
+                _check_address_space()
+            with warnings_as_messages():
+                return super().invoke(ctx)
         except BrokenPipeError:
             leave()
         except (Exception, KeyboardInterrupt) as error:
@@ -73,15 +85,38 @@ class Guarded(TyperGroup):
             raise typer.Exit(status) from None
 
 
+def _check_address_space() -> None:
+    """Refuse a limit of memory (`ulimit -v`) under which libraries fail to load, in words that name everything else."""
+    try:
+        import resource
+    except ImportError:
+        # Windows has no such limit.
+        return
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if limit != resource.RLIM_INFINITY and limit < LEAST_ADDRESS_SPACE:
+        raise MemoryError(
+            f"this shell limits the memory of a process to {limit / 2**20:,.0f} MiB (ulimit -v), and blockmix needs at "
+            f"least {LEAST_ADDRESS_SPACE / 2**20:,.0f} MiB; raise the limit"
+        )
+
+
 def describe_error(error: BaseException) -> tuple[str, int]:
     """Return the message and the exit status of an error."""
     if isinstance(error, BlockmixError):
         return f"error: {error}", WRONG_INPUT
     if isinstance(error, KeyboardInterrupt):
-        return "interrupted: nothing was kept", INTERRUPTED
+        return str(error) or "interrupted: nothing was kept", INTERRUPTED
     if isinstance(error, MemoryError):
+        remedy = (
+            ""
+            if "ulimit" in str(error)
+            else "; use fewer communities, chains or threads, or a larger machine"
+        )
+        return f"error: not enough memory ({error}){remedy}", FAILED
+    if isinstance(error, RuntimeError) and "start new thread" in str(error):
         return (
-            f"error: not enough memory ({error}); use fewer communities, chains or a larger machine",
+            f"error: not enough memory or processes for another thread ({error}); use fewer --threads, or raise the "
+            "limits of this shell (ulimit -v, ulimit -u)",
             FAILED,
         )
     if isinstance(error, OSError):
@@ -102,8 +137,10 @@ def leave() -> NoReturn:
 
 
 def warn(message: str) -> None:
-    """Print a message that is not a result, on standard error."""
-    print(message, file=sys.stderr, flush=True)
+    """Print a message that is not a result, on standard error; a terminal that is gone shows none."""
+    with suppress(OSError):
+        # Messages quote files, manifests, hosts and servers.
+        print(printable(message, keep="\n"), file=sys.stderr, flush=True)
 
 
 def print_json(record: dict[str, Any]) -> None:
@@ -137,15 +174,21 @@ def warnings_as_messages() -> Iterator[None]:
 
 
 @contextmanager
-def sigterm_as_ctrl_c() -> Iterator[None]:
-    """Let a request to end (SIGTERM: `kill`, `timeout`, a batch system) do what Ctrl-C does."""
+def ending_as_ctrl_c() -> Iterator[None]:
+    """Let a request to end (SIGTERM: `kill`, `timeout`, a batch system; SIGHUP) do what Ctrl-C does."""
+    from blockmix.inference.interrupt import ENDING
+
+    before: dict[int, Any] = {}
     try:
-        before = signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
+        for number in ENDING:
+            # `nohup` ignores SIGHUP, and so does blockmix then.
+            if signal.getsignal(number) != signal.SIG_IGN:
+                before[number] = signal.signal(number, lambda *_: signal.raise_signal(signal.SIGINT))
     except ValueError:
         # Not the main thread: signals are not handled here.
-        yield
-        return
+        pass
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)

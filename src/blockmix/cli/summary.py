@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from blockmix.errors import printable
 from blockmix.report.communities import BRIDGE_SHARE, Findings
 from blockmix.report.overview import guess_loss
 
@@ -50,7 +51,7 @@ def print_summary(post: Posterior, threshold: float, folder: Path | None) -> Non
     if folder is not None:
         console.print(
             "\nWritten to ",
-            Text(str(folder)),
+            Text(printable(str(folder))),
             ": memberships.tsv, communities.txt, held_out.tsv, ",
             sep="",
             end="",
@@ -128,9 +129,7 @@ def shown(label: object) -> str:
     >>> shown("a\\x1b[2Jb")
     'a\\\\x1b[2Jb'
     """
-    text = "".join(
-        c if c.isprintable() else c.encode("unicode_escape").decode() for c in str(label)[: LONGEST_LABEL + 1]
-    )
+    text = printable(str(label)[: LONGEST_LABEL + 1])
     return text if len(text) <= LONGEST_LABEL else text[: LONGEST_LABEL - 3] + "..."
 
 

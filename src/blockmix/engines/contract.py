@@ -20,8 +20,8 @@ class Flags(NamedTuple):
     """What the processes of a run agree on once a sweep; rank 0 decides.
 
     `begin_sampling` ends the warm-up before the next sweep, `evaluate` asks for scores, `checkpoint` for a checkpoint,
-    `stop` ends the run after this sweep, `interrupted` means that a signal asked for that, `terminated` that it was
-    SIGTERM.
+    `stop` ends the run after this sweep, `interrupted` means that a signal asked for that; `terminated` is
+    its number where it was SIGTERM or SIGHUP, else 0.
     """
 
     begin_sampling: bool = False
@@ -29,7 +29,7 @@ class Flags(NamedTuple):
     checkpoint: bool = False
     stop: bool = False
     interrupted: bool = False
-    terminated: bool = False
+    terminated: int = 0
 
 
 class Comm(Protocol):

@@ -135,10 +135,11 @@ class Graph:
         save_graph(self, path)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str], mmap: bool = True, verify: bool | None = None) -> Graph:
+    def load(cls, path: str | os.PathLike[str], mmap: bool = True, verify: bool = True) -> Graph:
         """Open a network written by `save`, mapped into memory unless `mmap` is False.
 
-        `verify` compares the fingerprint, which reads everything; by default only without `mmap`.
+        Every file is compared with its checksum, which reads everything; `verify=False` leaves that out, and checks
+        sizes and the range of all entries only.
         """
         from blockmix.graph.storage import load_graph
 

@@ -1,4 +1,4 @@
-"""A network on disk: a folder of memory-mappable .npy files and a small manifest; nothing is unpickled."""
+"""A network on disk: a folder of memory-mappable .npy files and a manifest with checksums; nothing is unpickled."""
 
 from __future__ import annotations
 
@@ -7,18 +7,30 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from blockmix.errors import InputError
-from blockmix.files import Damaged, Foreign, manifest_head, manifest_text, read_manifest, reason, whole_folder
+from blockmix.files import (
+    ABANDONED,
+    Damaged,
+    Foreign,
+    check_seal,
+    manifest_head,
+    manifest_text,
+    read_manifest,
+    reason,
+    remove_temporary,
+    seal,
+    whole_folder,
+)
 from blockmix.graph.graph import Graph
 from blockmix.graph.labels import Labels
 from blockmix.graph.summary import ReadSummary
-from blockmix.stored import check_offsets, check_rows, read_array
+from blockmix.stored import Checksums, Files, check_files, check_offsets, check_rows, read_array, save_arrays
 
 FORMAT = "blockmix graph"
-VERSION = 1
+# Version 1, of blockmix 0.1.0, has no checksums.
+VERSION, OLDEST = 2, 1
 _MANIFEST = "manifest.json"
 _ARRAYS = {
     "offsets": ("<i8",),
@@ -33,21 +45,24 @@ _OF_KIND = {"range": (), "integer": ("label_integers",), "text": ("label_text", 
 def save_graph(graph: Graph, path: str | os.PathLike[str]) -> None:
     """Write a network to a folder: whole or not at all. An earlier network there is replaced."""
     target = Path(path)
-    _refuse_foreign(target)
+    refuse_foreign(target)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
+        remove_temporary(target.absolute().parent, ABANDONED)
         with whole_folder(target.absolute()) as folder:
-            _write(graph, folder)
+            write_graph(graph, folder)
     except OSError as error:
-        raise InputError(f"{target}: the network cannot be saved ({reason(error)})") from error
+        raise InputError(
+            f"{target}: the network cannot be saved ({reason(error)}); remove the cause or choose another place"
+        ) from error
 
 
-def _refuse_foreign(target: Path) -> None:
+def refuse_foreign(target: Path) -> None:
     """Refuse to replace anything but a saved network or an empty folder."""
     if not target.exists() or (target.is_dir() and not any(target.iterdir())):
         return
     try:
-        read_manifest(target / _MANIFEST, FORMAT, VERSION)
+        read_manifest(target / _MANIFEST, FORMAT, VERSION, OLDEST)
     except (OSError, Damaged):
         raise InputError(
             f"{target}: exists and is not a saved network; choose another name or remove it"
@@ -57,7 +72,8 @@ def _refuse_foreign(target: Path) -> None:
         pass
 
 
-def _write(graph: Graph, folder: Path) -> None:
+def write_graph(graph: Graph, folder: Path) -> None:
+    """Write the files of a network into an empty folder."""
     arrays = {
         "offsets": graph.offsets,
         "neighbors": graph.neighbors,
@@ -66,40 +82,58 @@ def _write(graph: Graph, folder: Path) -> None:
         "label_offsets": graph.labels.text_offsets,
     }
     stored = {name: array for name, array in arrays.items() if array is not None}
-    for name, array in stored.items():
-        little = array.astype(array.dtype.newbyteorder("<"), copy=False)
-        np.save(folder / f"{name}.npy", little, allow_pickle=False)
     manifest = manifest_head(FORMAT, VERSION) | {
         "nodes": graph.n_nodes,
         "links": graph.n_edges,
         "labels": graph.labels.kind,
         "fingerprint": graph.fingerprint,
         "summary": None if graph.summary is None else asdict(graph.summary),
+        "files": save_arrays(folder, stored),
     }
-    (folder / _MANIFEST).write_text(manifest_text(manifest), "utf-8")
+    (folder / _MANIFEST).write_text(manifest_text(seal(manifest)), "utf-8")
 
 
-def load_graph(path: str | os.PathLike[str], mmap: bool = True, verify: bool | None = None) -> Graph:
+def load_graph(path: str | os.PathLike[str], mmap: bool = True, verify: bool = True) -> Graph:
     """Open a saved network; its arrays are memory-mapped, or read where `mmap` is False.
 
-    Sizes, offsets and the range of every entry are always checked; `verify` also compares the fingerprint. It is on by
-    default where everything is read anyway, that is without `mmap`.
+    Sizes, offsets and the range of every entry are always checked; `verify` also compares every file with its checksum,
+    or the content with its fingerprint where blockmix 0.1.0 wrote it without checksums.
     """
     folder = Path(path)
     manifest = _manifest(folder)
     kind = manifest.get("labels")
     if not isinstance(kind, str) or kind not in _OF_KIND:
         raise _damaged(folder, f"the manifest names an unknown kind of labels, {kind!r:.80}")
-    arrays = {name: _array(folder, name, mmap) for name in ("offsets", "neighbors", *_OF_KIND[kind])}
-    _check(folder, manifest, arrays)
+    files = _files(folder, manifest) if manifest["version"] > 1 else None
+    names = ("offsets", "neighbors", *_OF_KIND[kind])
+    try:
+        with Checksums() as sums:
+            place = sums if mmap else None
+            arrays = {name: _array(folder, name, place, files if verify else None) for name in names}
+            _check(folder, manifest, arrays)
+    except Damaged as damage:
+        raise _damaged(folder, str(damage)) from None
     count = len(arrays["offsets"]) - 1
     labels = Labels(
         count, arrays.get("label_integers"), arrays.get("label_text"), arrays.get("label_offsets")
     )
     graph = Graph(arrays["offsets"], arrays["neighbors"], labels, _summary(folder, manifest))
-    if (not mmap if verify is None else verify) and graph.fingerprint != manifest.get("fingerprint"):
+    if verify and files is not None:
+        # It was computed when these files were written, and they have not changed since.
+        vars(graph)["fingerprint"] = manifest.get("fingerprint")
+    if verify and graph.fingerprint != manifest.get("fingerprint"):
         raise _damaged(folder, "the content does not match its fingerprint")
     return graph
+
+
+def _files(folder: Path, manifest: dict[str, Any]) -> Files:
+    """Return the checksums that a manifest has for its files."""
+    try:
+        if not isinstance(manifest.get("fingerprint"), str):
+            raise Damaged("the manifest has no fingerprint")
+        return check_files(manifest.get("files"))
+    except Damaged as damage:
+        raise _damaged(folder, str(damage)) from None
 
 
 def _damaged(folder: Path, problem: str) -> InputError:
@@ -108,7 +142,10 @@ def _damaged(folder: Path, problem: str) -> InputError:
 
 def _manifest(folder: Path) -> dict[str, Any]:
     try:
-        return read_manifest(folder / _MANIFEST, FORMAT, VERSION)
+        manifest = read_manifest(folder / _MANIFEST, FORMAT, VERSION, OLDEST)
+        if manifest["version"] > 1 or "checksum" in manifest:
+            check_seal(folder / _MANIFEST, manifest)
+        return manifest
     except OSError:
         raise InputError(
             f"{folder}: not a saved network: there is no {_MANIFEST}; name a folder written by Graph.save, "
@@ -120,10 +157,12 @@ def _manifest(folder: Path) -> dict[str, Any]:
         raise InputError(f"{damage}; save the network again or restore the folder from a copy") from None
 
 
-def _array(folder: Path, name: str, mmap: bool) -> NDArray[Any]:
+def _array(folder: Path, name: str, sums: Checksums | None, files: Files | None) -> NDArray[Any]:
     file = folder / f"{name}.npy"
     try:
-        array = read_array(file, _ARRAYS[name], mmap)
+        if files is not None and name not in files:
+            raise Damaged(f"{file.name} has no checksum in the manifest")
+        array = read_array(file, _ARRAYS[name], None if files is None else files[name], sums)
     except OSError as error:
         raise _damaged(folder, f"{file.name} cannot be read ({error})") from None
     except Damaged as damage:

@@ -63,6 +63,9 @@ def execute(
             context.display.waiting("finding a start")
         chains = _chains(samplers, request, data, newest, given)
         side_by_side = workers if samplers[0] is not samplers[-1] else None
+        context.display.waiting(
+            "making the first sweep" if newest is None else "going on from the checkpoint"
+        )
         run = Run(chains, data, plan, context.display, context.callback, context.checkpointer, side_by_side)
         result = _run_from(run, newest, began)
     checkpointer = context.checkpointer

@@ -11,6 +11,7 @@ from blockmix.errors import InputError
 from blockmix.graph.graph import Graph
 from blockmix.graph.split import HeldOut, hold_out, no_hold_out
 from blockmix.inference.execute import RunContext, execute
+from blockmix.inference.interrupt import terminable
 from blockmix.inference.memory import check_memory
 from blockmix.inference.progress import Callback, choose_progress
 from blockmix.inference.request import FitRequest
@@ -66,8 +67,9 @@ def fit(
             50,000 and 2 up to 150,000, where different starts find different solutions and there is time for all
             of them, else 1; samplers other than "scir" run one.
         sweeps: stop after this many updates of every node, warm-up included.
-        time_limit: stop after this many seconds of sampling. Without `sweeps` and `time_limit` the run ends
-            when the score on the held-out pairs has settled.
+        time_limit: stop after the sweep in which so many seconds are over. They count from the search for a start;
+            reading, compiling and saving come on top. Without `sweeps` and `time_limit` the run ends when the score
+            on the held-out pairs has settled.
         warm_up: sweeps before samples count; chosen when left out.
         init: communities to start from, as another method found them: a mapping or list of collections of node
             labels, an object with such a list as `communities` (cdlib, a `Posterior`), or a matrix of nodes x
@@ -88,8 +90,8 @@ def fit(
         options: settings of the sampler, for instance those of `ScirOptions`. One that has no effect is an error.
 
     Returns:
-        A `Posterior`. Ctrl-C ends the run early and returns what there is. With `checkpoint`, SIGTERM writes a
-        checkpoint and ends the program with status 143.
+        A `Posterior`. Ctrl-C ends the run early and returns what there is. With `checkpoint`, SIGTERM
+        and SIGHUP write a checkpoint and end the program with status 143 or 129.
 
     >>> import blockmix as bm
     >>> cliques = bm.Graph.from_edges([(a + c, b + c) for c in (0, 8) for a in range(8) for b in range(a)])
@@ -115,6 +117,21 @@ def fit_request(
     callback: Callback | None = None,
 ) -> Posterior:
     """Carry out a request on a network; `folder` is the open folder of the run."""
+    if progress is not None and not isinstance(progress, bool):
+        raise InputError(f"progress must be True, False or None, not {progress!r:.80}")
+    if callback is not None and not callable(callback):
+        raise InputError(f"callback must be a function of one argument, a Report, not {callback!r:.80}")
+    with terminable(folder is not None and request.every > 0):
+        return _fit(request, graph, folder, progress, callback)
+
+
+def _fit(
+    request: FitRequest,
+    graph: Graph,
+    folder: RunFolder | None,
+    progress: bool | None,
+    callback: Callback | None,
+) -> Posterior:
     began = time.perf_counter()
     given = None if request.init is None else _given(graph, request)
     data = choose_held_out(graph, request.held_out, request.held_out_kind, request.seed)

@@ -89,7 +89,7 @@ class Run:
                 if self.checkpointer is not None and (flags.checkpoint or flags.stop or flags.interrupted):
                     self.checkpointer.save(self.chains, at, self.plan)
         if flags.terminated and not at.over:
-            raise Terminated
+            raise Terminated(flags.terminated)
         return not at.over
 
     def _decide(self, at: Position, signals: Interruption) -> Flags:

@@ -46,9 +46,27 @@ def available_bytes() -> int | None:
         found.append(int(limit) - int(used))
     except (OSError, ValueError, IndexError):
         pass
+    limited = _address_space_left()
+    if limited is not None:
+        found.append(limited)
     if not found and "SC_PHYS_PAGES" in getattr(os, "sysconf_names", {}):
         found.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
     return max(min(found), 0) if found else None
+
+
+def _address_space_left() -> int | None:
+    """Return what `ulimit -v` leaves of the address space, where it is limited and the system reports the use."""
+    try:
+        import resource
+
+        limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+        if limit == resource.RLIM_INFINITY:
+            return None
+        pages = int(Path("/proc/self/statm").read_text().split()[0])
+        return limit - pages * resource.getpagesize()
+    except (ImportError, OSError, ValueError, IndexError):
+        # Windows, or a system without /proc.
+        return None
 
 
 def check_memory(request: FitRequest, nodes: int) -> None:

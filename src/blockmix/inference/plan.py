@@ -21,22 +21,30 @@ SETTLED = 0.002
 UNWATCHED_SWEEPS = 500
 
 
-def whole_number(name: str, value: Any, least: int) -> int:
+# Sweeps are part of the key of random numbers, 32 bits wide.
+MOST_COUNTED = 4_000_000_000
+
+
+def whole_number(name: str, value: Any, least: int, most: int | None = None) -> int:
     """Return the value as an int, or raise an error that names it.
 
     >>> whole_number("chains", 2.0, 1)
     2
     """
     try:
-        if not isinstance(value, bool | str) and int(value) == value and value >= least:
-            return int(value)
+        whole = not isinstance(value, bool | str) and int(value) == value and value >= least
     except (TypeError, ValueError, OverflowError):
-        pass
-    raise InputError(f"{name} must be a whole number of at least {least}, not {value!r}")
+        whole = False
+    if not whole:
+        raise InputError(f"{name} must be a whole number of at least {least}, not {value!r:.80}")
+    if most is not None and value > most:
+        raise InputError(f"{name} must be at most {most:,}, not {value!r:.80}; give a smaller number")
+    return int(value)
 
 
 def _positive(value: Any) -> bool:
-    return isinstance(value, float | int | np.number) and math.isfinite(value) and bool(value > 0)
+    number = isinstance(value, float | int | np.number) and not isinstance(value, bool)
+    return number and math.isfinite(value) and bool(value > 0)
 
 
 @dataclass
@@ -53,7 +61,7 @@ class Plan:
     def __post_init__(self) -> None:
         for name, value, least in (("sweeps", self.sweeps, 1), ("warm_up", self.warm_up, 0)):
             if value is not None:
-                setattr(self, name, whole_number(name, value, least))
+                setattr(self, name, whole_number(name, value, least, MOST_COUNTED))
         if self.time_limit is not None and not _positive(self.time_limit):
             raise InputError(f"time_limit must be a positive number of seconds, not {self.time_limit!r}")
         if self.sweeps is not None and self.warm_up is not None and self.warm_up >= self.sweeps:

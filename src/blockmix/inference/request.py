@@ -7,6 +7,7 @@ The command line makes it before it reads a large file. What cannot be known wit
 
 from __future__ import annotations
 
+import numbers
 import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
 DEFAULT_CHAINS = ((10_000, 8), (50_000, 4), (150_000, 2))
 # Seconds between checkpoints.
 DEFAULT_EVERY = 60.0
+# Numbers of communities are 32 bits wide; more chains or threads than these are a slip of the pen.
+MOST = {"communities": 2**31 - 1, "chains": 10**6, "threads": 4096}
 
 
 @dataclass(frozen=True)
@@ -68,8 +71,9 @@ class FitRequest:
         def keep(name: str, value: Any) -> None:
             object.__setattr__(self, name, value)
 
+        self._check_types()
         if not self.auto:
-            keep("communities", whole_number("communities", self.communities, 1))
+            keep("communities", whole_number("communities", self.communities, 1, MOST["communities"]))
         keep("eta", _floats(self.eta))
         kind = self.prior.kind
         keep("sampler", check_sampler(self.sampler or default_sampler(kind), kind))
@@ -77,7 +81,7 @@ class FitRequest:
         keep("seed", _seed(self.seed))
         for name in ("chains", "threads"):
             if getattr(self, name) is not None:
-                keep(name, whole_number(name, getattr(self, name), 1))
+                keep(name, whole_number(name, getattr(self, name), 1, MOST[name]))
         check_device(self.device, self.sampler)
         self.plan()
         self._check_hold_out()
@@ -160,6 +164,18 @@ class FitRequest:
             raise InputError(f"{name}={self.options[name]!r} has no effect: {unused[name]}")
         return options
 
+    def _check_types(self) -> None:
+        """Refuse values that no check of a number or a name would see."""
+        if not isinstance(self.force, bool):
+            raise InputError(f"force must be True or False, not {self.force!r:.80}")
+        place = self.checkpoint
+        if (
+            place is not None
+            and not isinstance(place, str | os.PathLike)
+            and not hasattr(place, "checkpoints")
+        ):
+            raise InputError(f"checkpoint must be the path of a folder, not {place!r:.80}")
+
     def _check_hold_out(self) -> None:
         kind, share = self.held_out_kind, self.held_out
         if isinstance(share, HeldOut):
@@ -169,6 +185,12 @@ class FitRequest:
                     "give the kind to hold_out, or leave it out"
                 )
             return
+        number = isinstance(share, numbers.Real) and not isinstance(share, bool)
+        if share is not None and not (number and 0 <= share < 1):
+            raise InputError(
+                "held_out must be a share of the links from 0 to below 1, such as 0.05, or a split that hold_out made, "
+                f"not {share!r:.80}"
+            )
         if share is not None and share != 0:
             check_share(share, kind or "balanced")
         elif kind is not None:

@@ -12,6 +12,7 @@ from blockmix._version import __version__
 from blockmix.errors import InputError
 from blockmix.files import Damaged
 from blockmix.inference.execute import RunContext, execute
+from blockmix.inference.interrupt import terminable
 from blockmix.inference.plan import Plan
 from blockmix.inference.progress import Callback, choose_progress
 from blockmix.inference.request import FitRequest
@@ -57,7 +58,7 @@ def resume(
     began = time.perf_counter()
     if not isinstance(folder, RunFolder):
         check_run(Path(folder))
-    with open_folder(folder) as place:
+    with terminable(checkpoint_every != 0), open_folder(folder) as place:
         assert place is not None
         start, newest = place.earlier_run()
         facts = start.facts if newest is None else _checked_facts(start, newest)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import numbers
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -18,6 +18,13 @@ DEFAULT_CONCENTRATION = 0.3
 # nearly empty, because its non-links make every other unlikely.
 UNLINKED_CONCENTRATION = 3.0
 KINDS = ("assortative", "mmsb")
+# What hyperparameters may be: far beyond what is of use, and within what sums in single precision can hold.
+ALPHAS, ETAS, BACKGROUNDS = (1e-12, 1e6), (1e-12, 1e15), (1e-30, 1.0 - 1e-16)
+
+
+def _within(value: Any, least: float, most: float) -> bool:
+    """Return whether a value is a number in this range; True is none."""
+    return isinstance(value, numbers.Real) and not isinstance(value, bool) and least <= float(value) <= most
 
 
 @dataclass(frozen=True)
@@ -48,16 +55,20 @@ class Model:
             or self.communities < 1
         ):
             raise InputError(f"communities must be a whole number of at least 1, not {self.communities!r}")
-        if self.alpha is not None and not (math.isfinite(self.alpha) and self.alpha > 0):
+        if self.alpha is not None and not _within(self.alpha, *ALPHAS):
             raise InputError(
-                f"alpha must be a positive number, not {self.alpha!r}; leave it out for the default"
+                f"alpha must be a positive number, from {ALPHAS[0]:g} to {ALPHAS[1]:g}, not {self.alpha!r:.80}; "
+                "leave it out for the default"
             )
-        if len(self.eta) != 2 or not all(math.isfinite(e) and e > 0 for e in self.eta):
-            raise InputError(f"eta must be two positive numbers, not {self.eta!r}")
-        if self.background is not None and not 0 < self.background < 1:
+        if len(self.eta) != 2 or not all(_within(e, *ETAS) for e in self.eta):
             raise InputError(
-                f"background must lie strictly between 0 and 1, not {self.background!r}; "
-                "leave it out to learn it"
+                f"eta must be two positive numbers, from {ETAS[0]:g} to {ETAS[1]:g}, not {self.eta!r:.80}; "
+                "leave it out for the default"
+            )
+        if self.background is not None and not _within(self.background, *BACKGROUNDS):
+            raise InputError(
+                f"background must lie strictly between 0 and 1, and not be below {BACKGROUNDS[0]:g}, "
+                f"not {self.background!r:.80}; leave it out to learn it"
             )
         if self.background is not None and self.kind == "mmsb":
             raise InputError(

@@ -13,6 +13,8 @@ from typing import Any, TypeVar, cast
 import numba
 from numba import njit
 
+from blockmix.numerics.cache import checked
+
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 # What all kernels are compiled with. No kernel is called from C, so none needs an entry point for that.
@@ -27,7 +29,7 @@ def kernel(function: _Function) -> _Function:
     Divisions by zero follow IEEE, and a*b+c may be fused into one rounding. No other fastmath: infinities and
     NaN keep their meaning and sums their order.
     """
-    compiled = njit(cache=True, **FLAGS)(function)
+    compiled = checked(njit(cache=True, **FLAGS)(function))
     return cast(_Function, compiled)
 
 
@@ -57,7 +59,7 @@ _LEAN = FLAGS | {"_nrt": False}
 
 def lean_kernel(function: _Function) -> _Function:
     """Compile like `kernel`, without reference counts; a function that allocates an array does not compile."""
-    compiled = _njit(cache=True, **_LEAN)(function)
+    compiled = checked(_njit(cache=True, **_LEAN)(function))
     return cast(_Function, compiled)
 
 

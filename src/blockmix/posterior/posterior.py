@@ -263,11 +263,21 @@ class Posterior:
 
         write_parquet(self, path, threshold=threshold, level=level)
 
-    def write_csv(self, path: str | Path, *, threshold: float = 0.0, level: float = 0.9) -> None:
-        """Write the table of `memberships` as comma-separated text, quoted where labels need it."""
+    def write_csv(
+        self,
+        path: str | Path,
+        *,
+        threshold: float = 0.0,
+        level: float = 0.9,
+        keep_formulas: bool = False,
+    ) -> None:
+        """Write the table of `memberships` as comma-separated text, quoted where labels need it.
+
+        A label that a spreadsheet would take for a formula gets an apostrophe in front, unless `keep_formulas`.
+        """
         from blockmix.posterior.export.frames import write_csv
 
-        write_csv(self, path, threshold=threshold, level=level)
+        write_csv(self, path, threshold=threshold, level=level, keep_formulas=keep_formulas)
 
     def report(self, path: str | Path, **options: Any) -> Path:
         """Write one HTML file: network, communities, diagnostics. See `blockmix.report`."""

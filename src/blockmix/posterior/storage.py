@@ -1,35 +1,41 @@
-"""A posterior on disk: run.json, the network, and one .npy per array. Nothing is ever unpickled."""
+"""A posterior on disk: run.json with checksums, the network, and one .npy per array. Nothing is ever unpickled."""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from blockmix.errors import InputError
 from blockmix.files import (
+    ABANDONED,
     Damaged,
     Foreign,
     check_own,
+    check_seal,
     manifest_head,
     manifest_text,
     read_manifest,
     reason,
+    remove_temporary,
     replace_text,
+    seal,
     whole_folder,
 )
 from blockmix.graph.graph import Graph
+from blockmix.graph.storage import refuse_foreign, write_graph
 from blockmix.posterior.checks import check_posterior
 from blockmix.posterior.posterior import HeldOutPairs, Posterior
-from blockmix.stored import NUMBERS, check_name, read_array
+from blockmix.stored import NUMBERS, Checksums, Files, check_files, check_name, read_array, save_arrays
 from blockmix.tables.samples import PosteriorSample, check_samples, sample_arrays, samples_from
 
-FORMAT, VERSION = "blockmix posterior", 1
+FORMAT = "blockmix posterior"
+# Version 1, of blockmix 0.1.0, has no checksums.
+VERSION, OLDEST = 2, 1
 MANIFEST = "run.json"
 _TABLE = ("offsets", "community", "mean", "sd", "sizes", "strength_mean", "strength_sd", "numbers")
 _BLOCKS = ("blocks_mean", "blocks_sd")
@@ -43,23 +49,44 @@ _TYPES = dict.fromkeys(("offsets", "numbers", "draws_sweep", "draws_lengths", "h
 _DRAWS = re.compile("^draws[0-9]+_")
 
 
-def save_posterior(post: Posterior, folder: Path) -> None:
-    """Write a posterior; the manifest comes last, so that a folder with one is complete."""
-    text = manifest_text(_manifest(post))
+def save_posterior(post: Posterior, folder: Path, texts: Files | None = None) -> None:
+    """Write a posterior; the manifest comes last, so that a folder with one is complete.
+
+    `texts` are the checksums of the text files that are already there.
+    """
+    body = _manifest(post) | {"texts": texts or {}}
+    # What cannot be written to a manifest is an error before anything is replaced.
+    manifest_text(body)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         check_own(folder / MANIFEST)
         for name in ("graph", "posterior"):
             check_own(folder / name, folder=True)
-        post.graph.save(folder / "graph")
-        with whole_folder(folder / "posterior") as fresh:
-            for name, array in _arrays(post).items():
-                np.save(fresh / f"{name}.npy", array, allow_pickle=False)
+        _refuse_foreign(folder)
+        remove_temporary(folder, ABANDONED)
+        with (
+            whole_folder(folder / "posterior", sync=True) as fresh,
+            whole_folder(folder / "graph", sync=True) as network,
+        ):
+            body["files"] = save_arrays(fresh, _arrays(post))
+            write_graph(post.graph, network)
             # From here until the new manifest is in place the folder holds no result: better than a mixture.
             (folder / MANIFEST).unlink(missing_ok=True)
-        replace_text(folder / MANIFEST, [text], follow=False)
+        replace_text(folder / MANIFEST, [manifest_text(seal(body))], follow=False, sync=True)
     except OSError as error:
-        raise InputError(f"{folder}: the result cannot be saved ({reason(error)})") from error
+        raise InputError(
+            f"{folder}: the result cannot be saved ({reason(error)}); remove the cause or choose another place"
+        ) from error
+
+
+def _refuse_foreign(folder: Path) -> None:
+    """Refuse to replace folders of these names that hold something else than a result."""
+    refuse_foreign(folder / "graph")
+    for path in (folder / "posterior").iterdir() if (folder / "posterior").exists() else ():
+        if path.suffix != ".npy":
+            raise InputError(
+                f"{path}: this is no part of a result, and would be replaced with its folder; name another folder"
+            )
 
 
 def _arrays(post: Posterior) -> dict[str, NDArray[Any]]:
@@ -95,8 +122,9 @@ def load_posterior(folder: Path) -> Posterior:
     """Read a posterior; arrays are mapped into memory, and checked once."""
     manifest = result_manifest(folder)
     try:
-        post = _assemble(folder, manifest)
-        check_posterior(post)
+        with Checksums() as sums:
+            post = _assemble(folder, manifest, sums)
+            check_posterior(post)
     except InputError:
         raise
     except (Damaged, OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
@@ -111,7 +139,10 @@ def load_posterior(folder: Path) -> Posterior:
 def result_manifest(folder: Path) -> dict[str, Any]:
     """Return the manifest of a result, or raise an error that says why the folder holds none."""
     try:
-        return read_manifest(folder / MANIFEST, FORMAT, VERSION)
+        manifest = read_manifest(folder / MANIFEST, FORMAT, VERSION, OLDEST)
+        if manifest["version"] > 1 or "checksum" in manifest:
+            check_seal(folder / MANIFEST, manifest)
+        return manifest
     except OSError:
         raise InputError(
             f"{folder}: not a blockmix result: there is no {MANIFEST}; name a folder written by fit or save"
@@ -122,10 +153,20 @@ def result_manifest(folder: Path) -> dict[str, Any]:
         raise InputError(f"{damage}; restore it from a copy") from None
 
 
-def _assemble(folder: Path, manifest: dict[str, Any]) -> Posterior:
+def _assemble(folder: Path, manifest: dict[str, Any], sums: Checksums) -> Posterior:
+    files: Mapping[str, Any] | None = check_files(manifest.get("files")) if manifest["version"] > 1 else None
+
     def array(name: str) -> NDArray[Any]:
         path = folder / "posterior" / f"{check_name(name)}.npy"
-        return read_array(path, _TYPES.get(_DRAWS.sub("draws_", name), NUMBERS), mmap=True)
+        types = _TYPES.get(_DRAWS.sub("draws_", name), NUMBERS)
+        if files is None:
+            return read_array(path, types, mapped_by=sums)
+        if name not in files:
+            raise FileNotFoundError(f"{name} is not among the files that {MANIFEST} names")
+        try:
+            return read_array(path, types, files[name], mapped_by=sums)
+        except OSError as error:
+            raise Damaged(f"{path.name} cannot be read: {reason(error)}") from None
 
     held_out = None
     if manifest["held_out"] is not None:

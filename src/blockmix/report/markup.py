@@ -6,9 +6,15 @@ import base64
 import hashlib
 import html
 import json
+import re
 from typing import Any
 
 import numpy as np
+
+# Marks, embeddings, overrides and isolates of writing direction, and control characters other than tab and line ends.
+_HIDDEN = re.compile(
+    "[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\\x00-\\x08\\x0b\\x0c\\x0e-\\x1f\\x7f-\\x9f]"
+)
 
 
 class Markup(str):
@@ -25,7 +31,7 @@ def element(name: str, *children: str | None, **attributes: str | bool | float |
     >>> element("p", "a < b", class_="note")
     '<p class="note">a &lt; b</p>'
     """
-    inside = "".join(c if isinstance(c, Markup) else html.escape(c) for c in children if c is not None)
+    inside = "".join(c if isinstance(c, Markup) else _escape(c) for c in children if c is not None)
     return Markup(f"<{name}{_attributes(attributes)}>{inside}</{name}>")
 
 
@@ -40,7 +46,20 @@ def void(name: str, **attributes: str | bool | float | None) -> Markup:
 
 def joined(*parts: str | None) -> Markup:
     """Join several pieces, with plain text among them escaped."""
-    return Markup("".join(p if isinstance(p, Markup) else html.escape(p) for p in parts if p is not None))
+    return Markup("".join(p if isinstance(p, Markup) else _escape(p) for p in parts if p is not None))
+
+
+def visible(text: str) -> str:
+    """Show characters that reverse or hide text around them: direction marks and overrides, control characters.
+
+    >>> visible("ann\u202etxt.exe")
+    'ann⟨U+202E⟩txt.exe'
+    """
+    return _HIDDEN.sub(lambda found: f"⟨U+{ord(found[0]):04X}⟩", text)
+
+
+def _escape(text: str) -> str:
+    return html.escape(visible(text))
 
 
 def _attributes(attributes: dict[str, str | bool | float | None]) -> str:
@@ -51,7 +70,7 @@ def _attributes(attributes: dict[str, str | bool | float | None]) -> str:
             text += f" {key}"
         elif value is not None and value is not False:
             shown = value if isinstance(value, str) else f"{value:g}"
-            text += f' {key}="{html.escape(shown)}"'
+            text += f' {key}="{_escape(shown)}"'
     return text
 
 
@@ -82,7 +101,7 @@ def _plain(value: Any) -> Any:
         value = value.item()
     if isinstance(value, str):
         # A lone surrogate has no UTF-8: it is shown as the replacement character.
-        return value.encode("utf-8", errors="replace").decode("utf-8")
+        return visible(value).encode("utf-8", errors="replace").decode("utf-8")
     if isinstance(value, float) and not np.isfinite(value):
         return None
     return value

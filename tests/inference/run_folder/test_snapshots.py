@@ -11,7 +11,6 @@ import pytest
 from blockmix import InputError, fit, planted
 from blockmix.files import Damaged
 from blockmix.inference.resume import resume
-from blockmix.inference.run_folder import snapshots
 from blockmix.inference.run_folder.snapshots import Snapshots, read_snapshot, write_snapshot
 
 ARRAYS = {"words": np.arange(600, dtype=np.int32).reshape(20, 30), "total": np.linspace(0, 1, 7)}
@@ -176,9 +175,7 @@ def full(*_, **__):
 def test_a_full_disk_loses_no_earlier_checkpoint(tmp_path, tiny, monkeypatch, same_run, where):
     """The disk fills up at sweep 20: the run goes on with a warning, and the checkpoint of sweep 0 is whole."""
     options = {"sweeps": 30, "seed": 1, "chains": 1, "threads": 1}
-    target = {"write": (snapshots.np, "save"), "bring to the disk": (os, "fsync"), "rename": (os, "rename")}[
-        where
-    ]
+    target = {"write": (np, "save"), "bring to the disk": (os, "fsync"), "rename": (os, "rename")}[where]
 
     def fill(report):
         if report.sweep == 20:

@@ -57,12 +57,13 @@ def demo(
     new machine compiles the kernels: about half a minute.
     """
     from blockmix.cli.commands.fit import run
+    from blockmix.cli.deliver import guarded_run
     from blockmix.graph.datasets.builtin import les_miserables
     from blockmix.inference.request import FitRequest
     from blockmix.inference.run_folder.results import claim_folder
 
     request = FitRequest(COMMUNITIES, seed=seed, sweeps=SWEEPS, held_out=HELD_OUT, chains=CHAINS)
-    with claim_folder(output, overwrite) as folder:
+    with claim_folder(output, overwrite) as folder, guarded_run(folder, request.every > 0):
         if not quiet:
             warn(_INTRODUCTION)
         # The summary must show whether or not files are written, hence never quiet about results.

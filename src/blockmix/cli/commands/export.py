@@ -27,6 +27,13 @@ def export(
             min=0.0, max=1.0, help="Least mean membership in a table (.parquet, .csv).", show_default="0.0"
         ),
     ] = None,
+    keep_formulas: Annotated[
+        bool,
+        typer.Option(
+            "--keep-formulas",
+            help="Keep labels that begin with = + - @ as they are in .csv; else an apostrophe goes in front.",
+        ),
+    ] = False,
 ) -> None:
     """Write a result for other programs.
 
@@ -44,11 +51,15 @@ def export(
         raise InputError(
             f"--threshold {threshold:g} has no effect on {kind}, which has all memberships: leave it out"
         )
+    if kind != ".csv" and keep_formulas:
+        raise InputError(
+            f"--keep-formulas has no effect on {kind}: labels are kept as they are there; leave it out"
+        )
     post, least = load(result), threshold or 0.0
     if kind == ".graphml":
         post.write_graphml(file)
     elif kind == ".parquet":
         post.write_parquet(file, threshold=least)
     else:
-        post.write_csv(file, threshold=least)
+        post.write_csv(file, threshold=least, keep_formulas=keep_formulas)
     warn(f"Written to {file}")

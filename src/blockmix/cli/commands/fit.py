@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from blockmix.cli.deliver import deliver, guarded_run
+from blockmix.cli.deliver import deliver, guarded_run, warn_uncounted
 from blockmix.cli.guard import COVER_THRESHOLD, Seed, Verbose, warn
 from blockmix.errors import InputError
 
@@ -104,7 +105,12 @@ def fit(
     ] = None,
     seed: Seed = 0,
     time_limit: Annotated[
-        float | None, typer.Option(metavar="SEC", help="Stop after so many seconds.", rich_help_panel=_RUN)
+        float | None,
+        typer.Option(
+            metavar="SEC",
+            help="Stop after the sweep in which so many seconds are over; reading and compiling do not count.",
+            rich_help_panel=_RUN,
+        ),
     ] = None,
     sweeps: Annotated[
         int | None,
@@ -194,7 +200,8 @@ def fit(
 
     With -o checkpoints of the run are written to DIR: killed at any moment,
     it goes on with blockmix resume DIR; blockmix watch DIR shows it from
-    another terminal. SIGTERM writes a checkpoint and ends with status 143.
+    another terminal. SIGTERM and SIGHUP write a checkpoint and end with status
+    143 and 129.
 
     \b
       blockmix fit edges.txt                            a look at the communities
@@ -220,9 +227,15 @@ def fit(
     )  # fmt: skip
     if request.communities == 1 and not quiet:
         warn("one community: every node is a member, and only how likely a link is will be learned")
-    with claim_folder(output, overwrite, {"threshold": threshold}) as folder:
+    began = time.perf_counter()
+    with (
+        claim_folder(output, overwrite, {"threshold": threshold}) as folder,
+        guarded_run(folder, request.every > 0),
+    ):
         graph = read_network(edges, nodes, threads, quiet)
-        run(request, graph, folder, threshold, as_json, quiet)
+        post = run(request, graph, folder, threshold, as_json, quiet)
+    if not quiet:
+        warn_uncounted(post, time_limit, time.perf_counter() - began)
 
 
 def run(
@@ -237,8 +250,7 @@ def run(
     """Fit, write the results, and print what was found."""
     from blockmix.inference.fit import fit_request
 
-    with guarded_run(folder, request.every > 0):
-        post = fit_request(request, graph, folder, progress=not quiet)
+    post = fit_request(request, graph, folder, progress=not quiet)
     deliver(post, folder, threshold, as_json, quiet, always_show)
     return post
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from blockmix.cli.guard import COVER_THRESHOLD, print_json, warn
-from blockmix.errors import InputError, readable
+from blockmix.errors import InputError, printable, readable
 
 if TYPE_CHECKING:
     from blockmix.evaluate import CoverFile, CoverScores
@@ -63,8 +63,11 @@ def predict(
     elif output is None:
         # Tables are UTF-8 whatever the terminal's encoding, as files are.
         sys.stdout.flush()
+        # On a terminal labels must not move the cursor; in a pipe they stay as they are.
+        screen = sys.stdout.isatty()
         for piece in prediction_table(labels, nodes, probability):
-            sys.stdout.buffer.write(piece.encode("utf-8"))
+            shown = printable(piece, keep="\t\n") if screen else piece
+            sys.stdout.buffer.write(shown.encode("utf-8"))
         sys.stdout.buffer.flush()
 
 

@@ -51,7 +51,7 @@ def resume(
     """Go on with a run that was stopped, from its last checkpoint.
 
     The result is that of a run that was never stopped, bit for bit. A run that
-    was killed, interrupted by Ctrl-C or ended by SIGTERM goes on to the end it
+    was killed, interrupted by Ctrl-C or ended by a signal goes on to the end it
     was given; --sweeps or --time-limit give it another one, and make a run that
     had ended go on.
 
@@ -68,12 +68,11 @@ def resume(
     from blockmix.inference.run_folder.results import holds_result_of
 
     check_run(folder)
-    with RunFolder(folder) as place:
-        with guarded_run(place, checkpoint_every != 0):
-            post = library_resume(
-                place, sweeps=sweeps, time_limit=time_limit, checkpoint_every=checkpoint_every, threads=threads,
-                progress=not quiet,
-            )  # fmt: skip
+    with RunFolder(folder) as place, guarded_run(place, checkpoint_every != 0):
+        post = library_resume(
+            place, sweeps=sweeps, time_limit=time_limit, checkpoint_every=checkpoint_every, threads=threads,
+            progress=not quiet,
+        )  # fmt: skip
         chosen = place.notes.get("threshold", 0.1) if threshold is None else threshold
         if place.ended and threshold is None and holds_result_of(folder, post):
             _warn_ended(place, post, as_json)

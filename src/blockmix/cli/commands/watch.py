@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from blockmix.cli.guard import FAILED, print_json
-from blockmix.errors import InputError
+from blockmix.errors import InputError, printable
 
 if TYPE_CHECKING:
     from rich.panel import Panel
@@ -98,8 +98,9 @@ def panel(folder: Path, record: dict[str, Any]) -> Panel:
     state = record["state"]
     colour = _COLOURS.get(state, "red")
     return Panel(
-        Text("\n".join(lines(folder, record))),
-        title=Text(f"{folder}: {state}"),
+        # The status of a folder that somebody sent may hold any text.
+        Text("\n".join(printable(line) for line in lines(folder, record))),
+        title=Text(printable(f"{folder}: {state}")),
         border_style=colour,
         expand=False,
     )

@@ -62,8 +62,7 @@ class Checkpointer:
             size = self._snapshots.write(run_arrays(chains, at, plan), facts)
         except OSError as error:
             warnings.warn(
-                f"{self.folder}: no checkpoint at sweep {at.sweep:,} ({reason(error)}); "
-                "the run goes on, and earlier checkpoints are kept",
+                f"{self.folder}: no checkpoint at sweep {at.sweep:,} ({reason(error)}); {self._what_is_left()}",
                 RuntimeWarning,
                 stacklevel=2,
             )
@@ -73,6 +72,14 @@ class Checkpointer:
         self._cost = self._last - began
         log.info("checkpoint at sweep %d: %.1f MB in %.2f s", at.sweep, size / 1e6, self._cost)
         self.status.checkpoint(at.sweep, self._cost, size)
+
+    def _what_is_left(self) -> str:
+        """Return in words what the run can go on from, after a checkpoint could not be written."""
+        if not self.folder.exists():
+            return "the folder is gone with all checkpoints; the run goes on, and writes its results when it ends"
+        if self._snapshots.any_whole:
+            return "the run goes on, and earlier checkpoints are kept"
+        return "the run goes on; there is no checkpoint yet, and blockmix resume would begin it again"
 
     def update(self, report: Report) -> None:
         """Write the progress to the status file."""

@@ -11,8 +11,9 @@ from __future__ import annotations
 import os
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 from blockmix._version import __version__
@@ -60,8 +61,14 @@ class RunFolder:
             check_places(self.path)
             self._lock.acquire()
         except OSError as error:
-            raise InputError(f"{self.path}: cannot be written to ({reason(error)})") from error
-        remove_temporary(self.path)
+            raise self._not_writable(error) from error
+        for place in (self.path, self.checkpoints):
+            remove_temporary(place)
+
+    def _not_writable(self, error: OSError) -> InputError:
+        return InputError(
+            f"{self.path}: cannot be written to ({reason(error)}); remove the cause or choose another folder"
+        )
 
     @property
     def checkpoints(self) -> Path:
@@ -71,7 +78,10 @@ class RunFolder:
     def clear(self) -> None:
         """Remove the checkpoints and the status of an earlier run."""
         remove_arrays(self.checkpoints)
-        (self.path / STATUS).unlink(missing_ok=True)
+        try:
+            (self.path / STATUS).unlink(missing_ok=True)
+        except OSError as error:
+            raise self._not_writable(error) from error
 
     def begin(self, graph: Graph, data: HeldOut, request: FitRequest, plan: Plan) -> Checkpointer:
         """Write what stays the same all through a new run."""
@@ -87,7 +97,8 @@ class RunFolder:
                 self._write_start(run, graph, data, request, plan)
             except OSError as error:
                 raise InputError(
-                    f"{self.checkpoints}: checkpoints cannot be written ({reason(error)})"
+                    f"{self.checkpoints}: checkpoints cannot be written ({reason(error)}); remove the cause, "
+                    "choose another folder, or leave them out with checkpoint_every=0 (--checkpoint-every 0)"
                 ) from error
         return self._checkpointer(run, graph, request, plan)
 
@@ -156,8 +167,10 @@ class RunFolder:
         if self.status is not None:
             self.status.end(error)
         self._lock.release()
-        if error is not None and self._made and not any(self.path.iterdir()):
-            self.path.rmdir()
+        if error is not None and self._made:
+            # Only an empty folder can be removed like this.
+            with suppress(OSError):
+                self.path.rmdir()
 
     def __enter__(self) -> RunFolder:
         return self
@@ -179,6 +192,18 @@ def check_places(path: Path) -> None:
 def has_run(path: Path) -> bool:
     """Return whether a run was begun in this folder that can be resumed."""
     return (path / CHECKPOINTS / START).exists()
+
+
+def what_is_kept(path: Path) -> str:
+    """Return in words what a run that was stopped has left in its folder, and what to do."""
+    place = quote(str(path))
+    if not path.exists():
+        return f"the folder {place} is gone, and the run with it: fit again"
+    if not has_run(path):
+        return "nothing was kept: fit again"
+    if any((path / CHECKPOINTS).glob("[0-9]*")):
+        return f"the run is kept up to its last checkpoint: go on with blockmix resume {place}"
+    return f"its settings, network and split are kept: begin again with blockmix resume {place}"
 
 
 def check_run(path: Path) -> None:

@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from blockmix.errors import InputError
+from blockmix.errors import InputError, printable
 from blockmix.files import Damaged, open_own, open_plain
 
 LOCK = ".lock"
@@ -28,6 +28,8 @@ _TAKEN = {errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES, errno.EDEADLK}
 _FAR_AWAY = 1 << 30
 # The holder's note is one short line.
 _LONGEST_TEXT = 1 << 12
+# Characters of a fact in that note that are shown.
+_LONGEST_FACT = 80
 
 
 def _take(descriptor: int) -> None:
@@ -129,8 +131,6 @@ def holder(folder: Path) -> dict[str, Any]:
 def _named(who: dict[str, Any]) -> str:
     if not who:
         return "; wait for its end, or name another folder"
-    place = "" if who.get("host") == socket.gethostname() else f" on {who.get('host')}"
-    return (
-        f": process {who.get('pid')}{place}, since {who.get('since')}; wait for its end, end it, "
-        "or name another folder"
-    )
+    pid, host, since = (printable(str(who.get(name)))[:_LONGEST_FACT] for name in ("pid", "host", "since"))
+    place = "" if who.get("host") == socket.gethostname() else f" on {host}"
+    return f": process {pid}{place}, since {since}; wait for its end, end it, or name another folder"

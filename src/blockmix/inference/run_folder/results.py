@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from shlex import quote
 from typing import Any
 
 from blockmix.errors import InputError
-from blockmix.files import is_temporary, reason
+from blockmix.files import Damaged, is_temporary, reason
 from blockmix.inference.interrupt import Interruption
 from blockmix.inference.run_folder.folder import OWN_FILES, RunFolder, has_run
 from blockmix.inference.run_folder.lock import is_locked
 from blockmix.posterior.export.files import TEXT_FILES, write_text_files
 from blockmix.posterior.posterior import Posterior
-from blockmix.posterior.storage import load_posterior, result_manifest
+from blockmix.posterior.storage import load_posterior, result_manifest, save_posterior
+from blockmix.stored import Files, file_entry
 
 
 @contextmanager
@@ -84,25 +85,34 @@ def write_results(post: Posterior, folder: Path, threshold: float) -> list[str]:
     """Write the posterior and the text files; return what could not be written. The first signal waits."""
     failures: list[str] = []
     with Interruption(terminate=True):
-        # The manifest of the posterior comes last: where it names this run and these sweeps, the text files do too.
+        # Somebody may have removed the folder during the run: the results are still worth writing.
+        with suppress(OSError):
+            folder.mkdir(parents=True, exist_ok=True)
+        # The manifest of the posterior comes last and has the checksums of all that was written before it.
         failures += [str(error) for error in write_text_files(post, folder, threshold=threshold)]
         try:
-            post.save(folder)
-        except InputError as error:
+            save_posterior(post, folder, {} if failures else text_entries(folder))
+        except (InputError, OSError) as error:
             failures.append(str(error))
     return failures
+
+
+def text_entries(folder: Path) -> Files:
+    """Return the checksums of the text files in this folder."""
+    return {name: file_entry(folder / name) for name in TEXT_FILES}
 
 
 def holds_result_of(folder: Path, post: Posterior) -> bool:
     """Return whether all files of this very result are in the folder: of this run, after as many sweeps, and whole."""
     try:
-        facts = result_manifest(folder)["provenance"]
+        manifest = result_manifest(folder)
+        facts = manifest["provenance"]
         same = all(
             facts.get(name) == post.provenance[name] for name in ("run", "sweeps", "samples", "interrupted")
         )
-        if not same or not all((folder / name).is_file() for name in TEXT_FILES):
+        if not same or manifest.get("texts") != text_entries(folder):
             return False
         load_posterior(folder)
-    except (InputError, KeyError, AttributeError):
+    except (InputError, Damaged, OSError, KeyError, AttributeError):
         return False
     return True

@@ -11,36 +11,34 @@ Nothing is ever unpickled.
 
 from __future__ import annotations
 
-import hashlib
 import re
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, NamedTuple
 
-import numpy as np
 from numpy.typing import NDArray
 
 from blockmix.errors import InputError
 from blockmix.files import (
     Damaged,
     check_own,
-    checksum,
+    check_seal,
     manifest_head,
     manifest_text,
-    open_plain,
     read_manifest,
+    reason,
     remove_arrays,
     remove_temporary,
+    seal,
     whole_folder,
 )
-from blockmix.stored import check_name, read_array
+from blockmix.stored import check_files, check_name, read_array, save_arrays
 
 FORMAT, VERSION = "blockmix checkpoint", 1
 MANIFEST = "manifest.json"
 KEPT = 2
 _NUMBER = re.compile("[0-9]{6,9}")
-_READ_AT_ONCE = 1 << 20
 
 
 class Snapshot(NamedTuple):
@@ -72,6 +70,11 @@ class Snapshots:
         self._good = [*self._good, target][-KEPT:]
         self._prune()
         return size
+
+    @property
+    def any_whole(self) -> bool:
+        """Whether one was written, or found whole when the run was resumed."""
+        return bool(self._good)
 
     def newest(self) -> Snapshot | None:
         """Return the last one that is whole; None where none was ever written.
@@ -111,9 +114,9 @@ def write_snapshot(
 ) -> int:
     """Write a snapshot under this name, which must be free; return its size in bytes."""
     with whole_folder(target, sync=True) as folder:
-        files = {name: _save(folder / f"{name}.npy", array) for name, array in arrays.items()}
+        files = save_arrays(folder, arrays)
         body = manifest_head(FORMAT, VERSION) | {"run": run, "files": files, "facts": dict(facts)}
-        (folder / MANIFEST).write_text(manifest_text({"checksum": checksum(body), **body}), "utf-8")
+        (folder / MANIFEST).write_text(manifest_text(seal(body)), "utf-8")
     return sum(file["bytes"] for file in files.values())
 
 
@@ -124,8 +127,11 @@ def read_snapshot(path: Path, run: str | None = None) -> Snapshot:
         raise Damaged(f"{path}: it belongs to another run")
     try:
         arrays = {
-            name: _load(path / f"{check_name(name)}.npy", body["files"][name]) for name in body["files"]
+            name: read_array(path / f"{check_name(name)}.npy", entry=body["files"][name])
+            for name in body["files"]
         }
+    except OSError as error:
+        raise Damaged(f"{error.filename}: cannot be read ({reason(error)})") from None
     except Damaged as damage:
         raise Damaged(str(damage) if str(damage).startswith(str(path)) else f"{path}: {damage}") from None
     return Snapshot(path, body["run"], arrays, body["facts"])
@@ -136,50 +142,8 @@ def _manifest(file: Path) -> dict[str, Any]:
         body = read_manifest(file, FORMAT, VERSION)
     except OSError as error:
         raise Damaged(f"{file}: cannot be read ({error})") from None
-    if body.pop("checksum", None) != checksum(body):
-        raise Damaged(f"{file}: it does not match its checksum")
-    files = body.get("files")
-    if not isinstance(body.get("run"), str) or not isinstance(body.get("facts"), dict) or not _listed(files):
+    check_seal(file, body)
+    check_files(body.get("files"))
+    if not isinstance(body.get("run"), str) or not isinstance(body.get("facts"), dict):
         raise Damaged(f"{file}: it is not the manifest of a checkpoint")
     return body
-
-
-def _listed(files: object) -> bool:
-    return isinstance(files, dict) and all(
-        isinstance(entry, dict) and entry.keys() == {"sha256", "bytes"} and isinstance(entry["bytes"], int)
-        for entry in files.values()
-    )
-
-
-class _Hashed:
-    """A file to write to that computes the checksum on the way."""
-
-    def __init__(self, file: BinaryIO) -> None:
-        self._file, self.digest, self.bytes = file, hashlib.sha256(), 0
-
-    def write(self, data: Any) -> int:
-        self.digest.update(data)
-        self.bytes += len(data)
-        return self._file.write(data)
-
-
-def _save(path: Path, array: NDArray[Any]) -> dict[str, Any]:
-    with open(path, "wb") as file:
-        hashed = _Hashed(file)
-        np.save(hashed, np.ascontiguousarray(array), allow_pickle=False)
-    return {"sha256": hashed.digest.hexdigest(), "bytes": hashed.bytes}
-
-
-def _load(path: Path, entry: Mapping[str, Any]) -> NDArray[Any]:
-    digest = hashlib.sha256()
-    try:
-        with open_plain(path) as file:
-            while block := file.read(_READ_AT_ONCE):
-                digest.update(block)
-        if digest.hexdigest() != entry["sha256"]:
-            size = path.stat().st_size
-            cut = f": {size:,} bytes of {entry['bytes']:,}" if size != entry["bytes"] else ""
-            raise Damaged(f"{path}: it does not match its checksum{cut}")
-        return read_array(path)
-    except OSError as error:
-        raise Damaged(f"{path}: cannot be read ({error})") from None

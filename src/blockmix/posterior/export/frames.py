@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,10 @@ import numpy as np
 from blockmix.errors import InputError, optional
 from blockmix.files import write_pieces
 from blockmix.posterior.views import Membership
+
+# Spreadsheets calculate what begins like this, also after blanks; the wide signs are those of East Asian keyboards.
+_FORMULA = re.compile("[\\s\\0]*[=+\\-@\uff1d\uff0b\uff0d\uff20]|[\\t\\r\\n]")
+_NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 
 if TYPE_CHECKING:
     from blockmix.posterior.posterior import Posterior
@@ -45,14 +50,35 @@ def write_parquet(post: Posterior, path: str | Path, *, threshold: float = 0.0, 
         raise InputError(f"{path}: cannot be written ({error.strerror or error})") from error
 
 
-def write_csv(post: Posterior, path: str | Path, *, threshold: float = 0.0, level: float = 0.9) -> None:
+def write_csv(
+    post: Posterior,
+    path: str | Path,
+    *,
+    threshold: float = 0.0,
+    level: float = 0.9,
+    keep_formulas: bool = False,
+) -> None:
     """Write comma-separated text, see `Posterior.write_csv`."""
-    write_pieces(Path(path), _csv_lines(post, threshold, level))
+    write_pieces(Path(path), _csv_lines(post, threshold, level, keep_formulas))
 
 
-def _csv_lines(post: Posterior, threshold: float, level: float) -> Iterator[str]:
+def _csv_lines(post: Posterior, threshold: float, level: float, keep_formulas: bool) -> Iterator[str]:
     yield ",".join(Membership._fields) + "\r\n"
     for row in post.memberships(threshold=threshold, level=level):
         line = io.StringIO()
-        csv.writer(line).writerow([row.node, row.community, *(f"{value:.6g}" for value in row[2:])])
+        node = row.node if keep_formulas else harmless(row.node)
+        csv.writer(line).writerow([node, row.community, *(f"{value:.6g}" for value in row[2:])])
         yield line.getvalue()
+
+
+def harmless(cell: Any) -> Any:
+    """Return a cell that no spreadsheet takes for a formula: with an apostrophe in front where it begins like one.
+
+    Numbers stay as they are.
+
+    >>> harmless("=1+1"), harmless("-7.5"), harmless(-3), harmless("ann"), harmless("@home")
+    ("'=1+1", '-7.5', -3, 'ann', "'@home")
+    """
+    if isinstance(cell, str) and _FORMULA.match(cell) and not _NUMBER.fullmatch(cell):
+        return "'" + cell
+    return cell

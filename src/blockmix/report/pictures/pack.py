@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from blockmix.graph.graph import Graph
 from blockmix.report.communities import Findings
+from blockmix.report.markup import visible
 
 MOST_NODES, MOST_LINKS = 400_000, 2_000_000
 # Memberships that are listed for a node; in a file of very many nodes the smallest are left out.
@@ -54,6 +55,8 @@ def pack_nodes(found: Findings, *, seed: int = 0) -> Block:
     labels = [str(graph.labels[int(a)]) for a in kept] if len(kept) < graph.n_nodes else [
         str(label) for label in graph.labels
     ]  # fmt: skip
+    if graph.labels.kind == "text":
+        labels = [visible(label) for label in labels]
     parts: list[tuple[str, str, bytes]] = [
         ("labels", "json", json.dumps(labels, ensure_ascii=False).encode("utf-8", errors="replace")),
         ("degree", "u32", graph.degrees[kept].astype("<u4").tobytes()),
