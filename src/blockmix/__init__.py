@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from blockmix.errors import BlockmixError, GraphFormatError, InputError
     from blockmix.generators.planted import planted
     from blockmix.generators.simulate import simulate
+    from blockmix.graph.accept import as_graph
     from blockmix.graph.datasets.load import list_datasets, load_dataset, load_truth
     from blockmix.graph.graph import Graph
     from blockmix.graph.reading.read import read_graph
@@ -41,6 +42,7 @@ _WHERE = {
     "Model": "model.hyper",
     "Posterior": "posterior.posterior",
     "Report": "inference.progress",
+    "as_graph": "graph.accept",
     "fit": "inference.fit",
     "hold_out": "graph.split",
     "list_datasets": "graph.datasets.load",
@@ -64,6 +66,7 @@ __all__ = [
     "Posterior",
     "Report",
     "__version__",
+    "as_graph",
     "fit",
     "hold_out",
     "list_datasets",
