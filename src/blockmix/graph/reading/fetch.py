@@ -30,6 +30,11 @@ class FetchError(InputError):
     """A download that failed; the message says how."""
 
 
+class _UnwritableError(Exception):
+    def __init__(self, reason: OSError) -> None:
+        self.reason = reason
+
+
 class Fetched(NamedTuple):
     """What arrived: bytes and their SHA-256."""
 
@@ -53,6 +58,8 @@ def fetch(
         request = urllib.request.Request(address, headers={"User-Agent": "blockmix"})
         with opener.open(request, timeout=TIMEOUT_SECONDS) as answer:
             return _copy(answer, out, most_bytes, on_progress)
+    except _UnwritableError as error:
+        raise error.reason from None
     except FetchError as error:
         raise FetchError(f"{_shown(address)}: {error}") from None
     except urllib.error.HTTPError as error:
@@ -74,7 +81,11 @@ def _copy(
     digest = hashlib.sha256()
     received, began = 0, time.monotonic()
     while block := _read(answer):
-        out.write(block)
+        try:
+            out.write(block)
+        except OSError as error:
+            # Not to be mistaken for an error of the connection.
+            raise _UnwritableError(error) from None
         digest.update(block)
         received += len(block)
         if received > most_bytes:

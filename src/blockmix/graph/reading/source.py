@@ -36,7 +36,7 @@ class Source:
     `kind` is the ending of its compressed format, or None. `notes` are remarks for the summary.
     """
 
-    def __init__(self, given: FileLike) -> None:
+    def __init__(self, given: FileLike, allow_empty: bool = False) -> None:
         self.name = name_of(given)
         with _reading(self):
             self._file = open_input(given)
@@ -45,7 +45,7 @@ class Source:
         try:
             self._size = self._file.seek(0, os.SEEK_END)
             self.kind = kind_of(self._read(0, 6))
-            if self._size == 0:
+            if self._size == 0 and not allow_empty:
                 raise GraphFormatError(
                     "the file is empty", path=self.name, remedy="Write one link per line: two labels."
                 )
