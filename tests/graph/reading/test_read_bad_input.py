@@ -206,7 +206,24 @@ PIECES = st.sampled_from(
         ),
         *(b",", b" ", b"\t", b"\n", b"\r\n", b"\r", b"#", b"%", b'"', b'""', b"{", b"a,b\n"),
         *(b"\0", b"\xff", b"\xef\xbb\xbf", b"\x1f\x8b"),
-        *(b"source,target\n", b"%%MatrixMarket matrix coordinate\n"),
+        *(
+            b"source,target\n",
+            b"%%MatrixMarket matrix coordinate\n",
+            b"%%MatrixMarket matrix array real general\n",
+        ),
+        *(
+            b";",
+            b"|",
+            b"1;2\n",
+            b"0 1 0\n",
+            b"{",
+            b"[[1,2]",
+            b"]",
+            b'{"links":[]}',
+            b"*Vertices 2\n",
+            b"graph [",
+            b"\x0c",
+        ),
     ]
 )
 

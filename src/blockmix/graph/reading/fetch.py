@@ -63,6 +63,7 @@ def fetch(
     except FetchError as error:
         raise FetchError(f"{_shown(address)}: {error}") from None
     except urllib.error.HTTPError as error:
+        error.close()
         raise FetchError(
             f"{_shown(address)}: the server answered {error.code} {readable(str(error.reason))}"
         ) from None
@@ -129,7 +130,11 @@ class _Redirects(urllib.request.HTTPRedirectHandler):
         self._origin = origin
 
     def redirect_request(self, req: Any, fp: Any, code: int, msg: str, headers: Any, newurl: str) -> Any:
-        _check_address(newurl, self._origin)
+        try:
+            _check_address(newurl, self._origin)
+        except FetchError:
+            fp.close()
+            raise
         return super().redirect_request(req, fp, code, msg, headers, newurl)
 
 
