@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from blockmix.model.hyper import Model
     from blockmix.posterior.posterior import Posterior
     from blockmix.posterior.storage import load
+    from blockmix.samplers.starts.hard import partition
 
 _WHERE = {
     "BlockmixError": "errors",
@@ -49,6 +50,7 @@ _WHERE = {
     "load": "posterior.storage",
     "load_dataset": "graph.datasets.load",
     "load_truth": "graph.datasets.load",
+    "partition": "samplers.starts.hard",
     "planted": "generators.planted",
     "read_graph": "graph.reading.read",
     "resume": "inference.resume",
@@ -73,6 +75,7 @@ __all__ = [
     "load",
     "load_dataset",
     "load_truth",
+    "partition",
     "planted",
     "read_graph",
     "resume",

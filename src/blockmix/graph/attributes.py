@@ -172,6 +172,16 @@ class NodeTable(Mapping[str, Attribute]):
         listed = ", ".join(f"{name} ({attribute.kind})" for name, attribute in self.columns.items())
         return f"NodeTable of {self.n_nodes:,} nodes: {listed}"
 
+    def taken(self, nodes: NDArray[np.int64]) -> NodeTable:
+        """Return the table of some of the nodes, in this order."""
+        made = {}
+        for name, attribute in self.columns.items():
+            if attribute.numbers is not None:
+                made[name] = Attribute(numbers=attribute.numbers[nodes])
+            elif attribute.codes is not None:
+                made[name] = Attribute(codes=attribute.codes[nodes], categories=attribute.categories)
+        return NodeTable(made, len(nodes))
+
     def rearranged(self, places: NDArray[np.int64], n_nodes: int) -> NodeTable:
         """Return the table of a network of `n_nodes` in which row i of this one is node places[i]."""
         made = {}

@@ -95,7 +95,7 @@ def test_columns_are_chosen_by_name_or_number(read):
         read(text, columns=("who", "to whom"))
     with pytest.raises(GraphFormatError, match="no column 4: this line has 3"):
         read(text, columns=(1, 4))
-    with pytest.raises(GraphFormatError, match="line 2.*fewer columns"):
+    with pytest.raises(GraphFormatError, match=r"line 2.*fewer columns"):
         read("9 1 2\n9 2\n", columns=(2, 3))
 
 

@@ -40,6 +40,7 @@ MATRIX = [[0, 1, 1, 0, 0], [1, 0, 1, 0, 0], [1, 1, 0, 1, 0], [0, 0, 1, 0, 0], [0
 NAMED_MATRIX = ",a,b,c,d,e\n" + "".join(
     f"{n},{','.join(map(str, row))}\n" for n, row in zip("abcde", MATRIX, strict=True)
 )
+PLACES = [(0, 1), (1, 2), (0, 2), (2, 3)]
 METIS = "% a comment\n5 4\n2 3\n1 3\n1 2 4\n3\n\n"
 
 
@@ -77,7 +78,7 @@ def test_named_networks_of_every_format_are_the_same(read, text):
         "%%MatrixMarket matrix array integer symmetric\n5 5\n"
         + "".join(f"{MATRIX[i][j]}\n" for j in range(5) for i in range(j, 5)),
         "%%MatrixMarket matrix coordinate pattern symmetric\n5 5 4\n2 1\n3 2\n3 1\n4 3\n",
-        json.dumps({"nodes": [{"x": 1}] * 5, "links": [{"source": a, "target": b} for a, b in [(0, 1), (1, 2), (0, 2), (2, 3)]]}),
+        json.dumps({"nodes": [{"x": 1}] * 5, "links": [{"source": a, "target": b} for a, b in PLACES]}),
     ],
 )  # fmt: skip
 def test_numbered_networks_of_every_format_are_the_same(read, text):
