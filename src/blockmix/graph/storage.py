@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,13 @@ from numpy.typing import NDArray
 
 from blockmix.errors import InputError
 from blockmix.files import Damaged, Foreign, manifest_head, manifest_text, read_manifest, reason, whole_folder
-from blockmix.graph.attributes import Attribute, NodeTable
+from blockmix.graph.attribute_files import (
+    attribute_arrays,
+    attribute_kinds,
+    attribute_list,
+    read_attributes,
+)
+from blockmix.graph.attributes import NodeTable
 from blockmix.graph.graph import Graph
 from blockmix.graph.labels import Labels
 from blockmix.graph.summary import ReadSummary
@@ -21,7 +28,6 @@ from blockmix.stored import check_offsets, check_rows, read_array
 FORMAT = "blockmix graph"
 VERSION = 1
 _MANIFEST = "manifest.json"
-_MOST_ATTRIBUTES = 10_000
 _ARRAYS = {
     "offsets": ("<i8",),
     "neighbors": ("<i4", "<i8"),
@@ -68,9 +74,7 @@ def _write(graph: Graph, folder: Path) -> None:
         "label_offsets": graph.labels.text_offsets,
     }
     stored = {name: array for name, array in arrays.items() if array is not None}
-    columns = [] if graph.attributes is None else list(graph.attributes.items())
-    for place, (_, attribute) in enumerate(columns):
-        stored |= _attribute_arrays(f"attribute_{place}", attribute)
+    stored |= attribute_arrays(graph.attributes)
     for name, array in stored.items():
         little = array.astype(array.dtype.newbyteorder("<"), copy=False)
         np.save(folder / f"{name}.npy", little, allow_pickle=False)
@@ -80,23 +84,9 @@ def _write(graph: Graph, folder: Path) -> None:
         "labels": graph.labels.kind,
         "fingerprint": graph.fingerprint,
         "summary": None if graph.summary is None else asdict(graph.summary),
-        "attributes": [{"name": name, "kind": attribute.kind} for name, attribute in columns],
+        "attributes": attribute_list(graph.attributes),
     }
     (folder / _MANIFEST).write_text(manifest_text(manifest), "utf-8")
-
-
-def _attribute_arrays(name: str, attribute: Attribute) -> dict[str, NDArray[Any]]:
-    """Return the arrays of an attribute: numbers, or codes and the texts that they stand for."""
-    if attribute.numbers is not None:
-        return {f"{name}_numbers": attribute.numbers}
-    categories = attribute.categories
-    assert attribute.codes is not None
-    assert categories is not None
-    assert categories.text is not None
-    assert categories.text_offsets is not None
-    return {
-        f"{name}_codes": attribute.codes, f"{name}_text": categories.text, f"{name}_offsets": categories.text_offsets,
-    }  # fmt: skip
 
 
 def load_graph(path: str | os.PathLike[str], mmap: bool = True, verify: bool | None = None) -> Graph:
@@ -116,7 +106,7 @@ def load_graph(path: str | os.PathLike[str], mmap: bool = True, verify: bool | N
     labels = Labels(
         count, arrays.get("label_integers"), arrays.get("label_text"), arrays.get("label_offsets")
     )
-    attributes = _attributes(folder, manifest, count, mmap)
+    attributes = _attributes(folder, manifest, count, lambda name: _array(folder, name, mmap))
     graph = Graph(arrays["offsets"], arrays["neighbors"], labels, _summary(folder, manifest), attributes)
     if (not mmap if verify is None else verify) and graph.fingerprint != manifest.get("fingerprint"):
         raise _damaged(folder, "the content does not match its fingerprint")
@@ -141,10 +131,10 @@ def _manifest(folder: Path) -> dict[str, Any]:
         raise InputError(f"{damage}; save the network again or restore the folder from a copy") from None
 
 
-def _array(folder: Path, name: str, mmap: bool, kinds: tuple[str, ...] | None = None) -> NDArray[Any]:
+def _array(folder: Path, name: str, mmap: bool) -> NDArray[Any]:
     file = folder / f"{name}.npy"
     try:
-        array = read_array(file, _ARRAYS[name] if kinds is None else kinds, mmap)
+        array = read_array(file, _ARRAYS.get(name) or attribute_kinds(name), mmap)
     except OSError as error:
         raise _damaged(folder, f"{file.name} cannot be read ({error})") from None
     except Damaged as damage:
@@ -170,52 +160,27 @@ def _check(folder: Path, manifest: dict[str, Any], arrays: dict[str, NDArray[Any
         raise _damaged(folder, str(damage)) from None
 
 
-def _check_texts(nodes: int, ends: NDArray[Any], text: NDArray[Any], what: str = "label") -> None:
+def _check_texts(nodes: int, ends: NDArray[Any], text: NDArray[Any]) -> None:
     """Check that labels are UTF-8, and that none begins inside a character."""
-    check_offsets(f"{what}_offsets.npy", ends, len(text))
+    check_offsets("label_offsets.npy", ends, len(text))
     if len(ends) != nodes + 1:
-        raise Damaged(f"{what}_offsets.npy has not one label per node")
+        raise Damaged("label_offsets.npy has not one label per node")
     try:
         text.tobytes().decode("utf-8")
     except UnicodeDecodeError as error:
-        raise Damaged(f"{what}_text.npy is not UTF-8 text ({error.reason} at {error.start})") from None
+        raise Damaged(f"label_text.npy is not UTF-8 text ({error.reason} at {error.start})") from None
     begins = ends[ends < len(text)]
     if ((text[begins] & 0xC0) == 0x80).any():
-        raise Damaged(f"{what}_offsets.npy cuts a character of {what}_text.npy in two")
+        raise Damaged("label_offsets.npy cuts a character of label_text.npy in two")
 
 
-def _attributes(folder: Path, manifest: dict[str, Any], nodes: int, mmap: bool) -> NodeTable | None:
-    """Read the attributes that the manifest lists; every array is checked before it is used."""
-    listed = manifest.get("attributes", [])
-    if not isinstance(listed, list) or len(listed) > _MOST_ATTRIBUTES:
-        raise _damaged(folder, "the attributes in the manifest are not a list")
-    columns: dict[str, Attribute] = {}
-    for place, entry in enumerate(listed):
-        name, kind = (entry.get("name"), entry.get("kind")) if isinstance(entry, dict) else (None, None)
-        if not isinstance(name, str) or kind not in ("number", "text") or name in columns:
-            raise _damaged(folder, f"attribute {place} of the manifest has no name and kind of its own")
-        try:
-            columns[name] = _attribute(folder, f"attribute_{place}", kind, nodes, mmap)
-        except Damaged as damage:
-            raise _damaged(folder, str(damage)) from None
-    return NodeTable(columns, nodes) if columns else None
-
-
-def _attribute(folder: Path, file: str, kind: str, nodes: int, mmap: bool) -> Attribute:
-    if kind == "number":
-        numbers = _array(folder, f"{file}_numbers", mmap, ("<f8",))
-        if len(numbers) != nodes:
-            raise Damaged(f"{file}_numbers.npy has not one value per node")
-        return Attribute(numbers=numbers)
-    codes = _array(folder, f"{file}_codes", mmap, ("<i4",))
-    text = _array(folder, f"{file}_text", mmap, ("|u1",))
-    ends = _array(folder, f"{file}_offsets", mmap, ("<i8",))
-    _check_texts(len(ends) - 1, ends, text, file)
-    if len(codes) != nodes:
-        raise Damaged(f"{file}_codes.npy has not one value per node")
-    if nodes and not (codes.min() >= -1 and codes.max() < len(ends) - 1):
-        raise Damaged(f"{file}_codes.npy names a text that is not there")
-    return Attribute(codes=codes, categories=Labels(len(ends) - 1, text=text, text_offsets=ends))
+def _attributes(
+    folder: Path, manifest: dict[str, Any], nodes: int, read: Callable[[str], NDArray[Any]]
+) -> NodeTable | None:
+    try:
+        return read_attributes(manifest.get("attributes", []), nodes, read)
+    except Damaged as damage:
+        raise _damaged(folder, str(damage)) from None
 
 
 def _whole(value: object) -> int:
@@ -227,9 +192,8 @@ def _summary(folder: Path, manifest: dict[str, Any]) -> ReadSummary | None:
     if stored is None:
         return None
     try:
-        summary = ReadSummary(
-            **{**stored, **{name: tuple(stored.get(name, ())) for name in ("notes", "ignored_columns")}}
-        )
+        lists = {name: tuple(stored.get(name, ())) for name in ("notes", "ignored_columns")}
+        summary = ReadSummary(**{**stored, **lists})
         # Its text needs every field to be of its type.
         str(summary)
         return summary

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from blockmix.posterior.answers.shares import check_top, labels_of, mean_shares
+from blockmix.posterior.answers.shares import check_top, labels_of, listed_communities, mean_shares
 from blockmix.posterior.answers.table import Answer
 from blockmix.posterior.views import beta_interval
 
@@ -70,6 +70,7 @@ def bridges(post: Posterior, top: int) -> Answer:
     top = check_top(top)
     mean, sd = np.asarray(post.mean, dtype=np.float64), np.asarray(post.sd, dtype=np.float64)
     sure = (mean >= BRIDGE_SHARE) & (mean - _LOWER_5_PERCENT * sd >= BRIDGE_LOWER)
+    sure &= listed_communities(post)[np.asarray(post.community)]
     nodes = np.repeat(np.arange(post.graph.n_nodes), np.diff(post.offsets))[sure]
     community, mean = np.asarray(post.community)[sure], mean[sure]
     rank = np.arange(len(nodes)) - np.searchsorted(nodes, nodes)
