@@ -55,7 +55,11 @@ class Answer:
         return pandas.DataFrame(self._columns)
 
     def __repr__(self) -> str:
-        shown = min(len(self), _SHOWN_ROWS)
+        return self.text(_SHOWN_ROWS)
+
+    def text(self, most: int | None = None) -> str:
+        """Return the table as aligned text, of at most so many rows."""
+        shown = len(self) if most is None else min(len(self), most)
         texts = [[name, *(_cell(column[i]) for i in range(shown))] for name, column in self._columns.items()]
         numeric = [np.asarray(column).dtype.kind in "fiu" for column in self._columns.values()]
         widths = [max(map(len, text)) for text in texts]
