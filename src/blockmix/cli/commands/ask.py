@@ -145,4 +145,4 @@ def _check_words(question: str, needs: tuple[str, ...], words: list[str]) -> Non
     most = None if any(need.endswith("...") for need in needs) else len(needs)
     if len(words) < least or (most is not None and len(words) > most):
         usage = f"blockmix ask DIR {question} {' '.join(needs)}".rstrip()
-        raise InputError(f"{question} takes {len(needs) or 'no'} words, and {len(words)} were given: {usage}")
+        raise InputError(f"{len(words)} words behind {question} do not fit; use: {usage}")
