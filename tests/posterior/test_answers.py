@@ -144,14 +144,37 @@ def test_missing_links_of_one_community_are_between_its_members(planted):
 
 
 def test_missing_links_do_not_visit_all_pairs(planted, monkeypatch):
-    monkeypatch.setattr(of_links, "MOST_CANDIDATES", 50)
+    monkeypatch.setattr(of_links, "MOST_SCORED", 50)
     scored = []
     original = of_links.mean_probability
-    monkeypatch.setattr(
-        of_links, "mean_probability", lambda post, pairs: scored.append(len(pairs)) or original(post, pairs)
-    )
-    assert len(planted.missing_links(top=3)) == 3
+
+    def counted(post, pairs):
+        scored.append(len(pairs))
+        return original(post, pairs)
+
+    monkeypatch.setattr(of_links, "mean_probability", counted)
+    assert len(planted.missing_links(top=1)) == 1
     assert max(scored) <= 50
+
+
+def test_missing_links_of_the_general_model_are_between_groups(posterior_of):
+    # Two groups that link to each other only; one pair between them has no link.
+    pairs = [(a, b) for a in range(6) for b in range(6, 12) if (a, b) != (0, 6)]
+    graph = bm.Graph.from_edges(pairs)
+    shares = np.zeros((2, 12, 2))
+    shares[:, :6, 0] = shares[:, 6:, 1] = 1.0
+    blocks = np.array([[0.05, 0.9], [0.9, 0.05]])
+    made = posterior_of([shares], graph=graph)
+    draws = tuple(
+        tuple(replace(s, strengths=blocks.astype(np.float32)) for s in chain) for chain in made.draws
+    )
+    post = replace(made, blocks_mean=blocks, blocks_sd=np.zeros((2, 2)), draws=draws)
+    answer = post.missing_links(top=3)
+    assert (answer["node_a"][0], answer["node_b"][0]) == (0, 6)
+    assert answer["probability"][0] == pytest.approx(0.9, abs=1e-3)
+    assert answer["probability"][1] == pytest.approx(0.05, abs=1e-3)
+    with pytest.raises(InputError, match="model='assortative'"):
+        post.transform([1, 2])
 
 
 def test_surprising_links_are_the_least_likely_of_all(planted):
@@ -289,10 +312,12 @@ def test_the_moments_under_permutation_are_right(planted):
     cells = attribute_cells(planted, planted.graph.attributes["age"])
     shares = cells.shares.toarray()
     rng = np.random.default_rng(5)
-    drawn = np.array([shares.T @ rng.permutation(cells.indicator[:, 0]) for _ in range(4000)])
+    drawn = np.array([shares.T @ rng.permutation(cells.numbers) for _ in range(4000)])
     # 4,000 permutations: the standard error of a standard deviation is 1.1%; 5% is more than four of them.
     assert drawn.std(axis=0) == pytest.approx(cells.scale[:, 0], rel=0.05)
-    assert drawn.mean(axis=0) == pytest.approx(np.zeros(5), abs=5 * cells.scale.max() / np.sqrt(4000))
+    assert drawn.mean(axis=0) == pytest.approx(
+        cells.expected[:, 0], abs=5 * cells.scale.max() / np.sqrt(4000)
+    )
 
 
 def test_the_test_keeps_its_level(planted):

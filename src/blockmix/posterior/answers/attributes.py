@@ -33,9 +33,8 @@ LEAST_SIZE = 2.0
 FEWEST_NODES = 2
 MOST_VALUES = 200
 PERMUTATIONS = 999
-# Multiplications for all permutations together; larger networks get fewer permutations, never below the second number.
-_WORK, FEWEST_PERMUTATIONS = 2e9, 99
-_AT_ONCE = 64
+# Memberships added up for all permutations together; larger networks get fewer, but never below the second number.
+_WORK, FEWEST_PERMUTATIONS = 3e8, 99
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,9 +45,10 @@ class Cells:
     observed: NDArray[np.float64]
     expected: NDArray[np.float64]
     z: NDArray[np.float64]
-    shares: sp.csr_array
-    indicator: NDArray[np.float64]
     scale: NDArray[np.float64]
+    shares: sp.csr_array
+    numbers: NDArray[np.float64]
+    codes: NDArray[np.int32] | None
 
 
 def attribute_of(post: Posterior, name: str) -> Attribute:
@@ -65,32 +65,39 @@ def attribute_cells(post: Posterior, attribute: Attribute) -> Cells:
     known = np.flatnonzero(attribute.known)
     if len(known) < 3:
         raise InputError(f"the attribute is known for {len(known)} nodes; a test needs three at least")
-    if attribute.numbers is not None:
-        values, indicator = ["(mean)"], attribute.numbers[known][:, None]
-    else:
-        assert attribute.codes is not None
-        assert attribute.categories is not None
-        values = list(map(str, attribute.categories))
-        if len(values) > MOST_VALUES:
-            raise InputError(
-                f"the attribute has {len(values):,} different values, more than the {MOST_VALUES} that are tested: "
-                "it may be a name, or a number that was read as text"
-            )
-        indicator = (attribute.codes[known][:, None] == np.arange(len(values))).astype(np.float64)
     shares = sp.csr_array(mean_shares(post)[known])
     count = len(known)
+    numbers, codes = np.empty(0), None
+    if attribute.numbers is not None:
+        values, numbers = ["(mean)"], attribute.numbers[known]
+        observed = np.asarray(shares.T @ numbers)[:, None]
+        average, spread = numbers.mean(keepdims=True), ((numbers - numbers.mean()) ** 2).sum(keepdims=True)
+        rare = np.zeros(1, dtype=np.bool_)
+    else:
+        values, codes = _categories(attribute), np.asarray(attribute.codes)[known]
+        indicator = sp.csr_array((np.ones(count), codes, np.arange(count + 1)), shape=(count, len(values)))
+        observed = np.asarray((shares.T @ indicator).todense())
+        having = np.bincount(codes, minlength=len(values)).astype(np.float64)
+        average, spread = having / count, having * (1.0 - having / count)
+        rare = having < FEWEST_NODES
     size = np.asarray(shares.sum(axis=0)).ravel()
     squares = np.asarray(shares.multiply(shares).sum(axis=0)).ravel()
-    spread = np.maximum(squares - size**2 / count, 0.0)
-    centred = indicator - indicator.mean(axis=0)
-    scale = np.sqrt(np.outer(spread, (centred**2).sum(axis=0)) / (count - 1))
-    rare = (indicator.sum(axis=0) < FEWEST_NODES) if attribute.numbers is None else np.zeros(1, dtype=bool)
+    scale = np.sqrt(np.outer(np.maximum(squares - size**2 / count, 0.0), spread) / (count - 1))
     scale[size < LEAST_SIZE] = 0.0
     scale[:, rare] = 0.0
-    observed = np.asarray(shares.T @ indicator)
-    expected = np.outer(size, indicator.mean(axis=0))
+    expected = np.outer(size, average)
     z = np.divide(observed - expected, scale, out=np.zeros_like(scale), where=scale > 1e-12)
-    return Cells(values, observed, expected, z, shares, centred, scale)
+    return Cells(values, observed, expected, z, scale, shares, numbers, codes)
+
+
+def _categories(attribute: Attribute) -> list[str]:
+    values = list(map(str, attribute.categories or ()))
+    if len(values) > MOST_VALUES:
+        raise InputError(
+            f"the attribute has {len(values):,} different values, more than the {MOST_VALUES} that are tested: "
+            "it may be a name, or a number that was read as text"
+        )
+    return values
 
 
 def attribute_test(
@@ -100,8 +107,8 @@ def attribute_test(
     attribute = attribute_of(post, name)
     attribute = attribute.as_text() if categorical else attribute
     cells = attribute_cells(post, attribute)
-    work = max(cells.shares.nnz * cells.indicator.shape[1], 1)
     if permutations is None:
+        work = max(cells.shares.nnz, 1)
         permutations = int(np.clip(_WORK // work, FEWEST_PERMUTATIONS, PERMUTATIONS))
     elif isinstance(permutations, bool) or not isinstance(permutations, int) or permutations < 1:
         raise InputError(f"permutations must be a whole number from 1 on, not {permutations!r:.40}")
@@ -127,17 +134,19 @@ def attribute_test(
 def _largest_z(cells: Cells, permutations: int, seed: int) -> NDArray[np.float64]:
     """Return the largest |z| over all cells for random assignments of the values to the nodes."""
     rng = np.random.default_rng(seed)
-    tested = cells.scale > 1e-12
-    scale = np.where(tested, cells.scale, np.inf)
-    # Values are centred, so that the expectation is zero.
+    communities, width = cells.scale.shape
+    scale = np.where(cells.scale > 1e-12, cells.scale, np.inf)
+    entries = sp.coo_array(cells.shares)
+    row, weight = entries.row, entries.data
+    column = entries.col.astype(np.int64) * width
     found = np.empty(permutations)
-    matrix = sp.csr_array(cells.shares.T)
-    count, width = cells.indicator.shape
-    for begin in range(0, permutations, _AT_ONCE):
-        number = min(_AT_ONCE, permutations - begin)
-        stacked = np.empty((count, number * width))
-        for i in range(number):
-            stacked[:, i * width : (i + 1) * width] = cells.indicator[rng.permutation(count)]
-        z = np.abs(np.asarray(matrix @ stacked).reshape(-1, number, width)) / scale[:, None, :]
-        found[begin : begin + number] = z.max(axis=(0, 2)) if z.size else 0.0
+    for i in range(permutations):
+        order = rng.permutation(cells.shares.shape[0])
+        if cells.codes is not None:
+            place = column + cells.codes[order[row]]
+            drawn = np.bincount(place, weight, communities * width)
+        else:
+            drawn = np.bincount(column, weight * cells.numbers[order[row]], communities * width)
+        z = np.abs(drawn.reshape(communities, width) - cells.expected) / scale
+        found[i] = z.max() if z.size else 0.0
     return found

@@ -21,8 +21,10 @@ if TYPE_CHECKING:
 
 # Candidates scored again for every row of the answer.
 _AGAIN = 10
-# Pairs among the strongest members of all communities together, at most.
-MOST_CANDIDATES = 4_000_000
+# Pairs among the strongest members of all communities together, at most, and how many of them are scored by (M1).
+MOST_CANDIDATES, MOST_SCORED = 4_000_000, 200_000
+# Blocks of the general model in which links are looked for: those with the largest strengths.
+_MOST_BLOCKS = 1000
 _LINKS_AT_ONCE = 1 << 20
 
 
@@ -71,26 +73,56 @@ def _around(post: Posterior, node: int, top: int) -> NDArray[np.int64]:
 
 
 def _in_communities(post: Posterior, community: int | None, top: int) -> NDArray[np.int64]:
-    """Return the most likely pairs without a link among the strongest members of every community, or of one."""
-    shares = sp.csc_array(mean_shares(post))
-    chosen = range(post.n_communities) if community is None else [check_community(post, community)]
-    used = [k for k in chosen if shares.indptr[k + 1] - shares.indptr[k] > 1]
-    if not used:
-        return np.empty((0, 2), dtype=np.int64)
-    each = max(int(np.sqrt(2.0 * MOST_CANDIDATES / len(used))), 3)
-    keys = []
-    for k in used:
-        column = slice(shares.indptr[k], shares.indptr[k + 1])
-        members, weight = shares.indices[column], shares.data[column]
-        strongest = np.sort(members[np.argsort(-weight, kind="stable")[:each]]).astype(np.int64)
-        i, j = np.triu_indices(len(strongest), 1)
-        keys.append(strongest[i] * post.graph.n_nodes + strongest[j])
+    """Return the most likely pairs without a link among the strongest members of every community, or of one.
+
+    Pairs of a block, two members of community k or one each of k and l in the general model, are first compared by what
+    this block alone gives them, pi_ak pi_bl beta_kl, and the best of each block by (M1).
+    """
+    columns = sp.csc_array(mean_shares(post))
+    blocks = _blocks(post, columns, None if community is None else check_community(post, community))
+    each = max(int(np.sqrt(2.0 * MOST_CANDIDATES / max(len(blocks), 1))), 3)
+    kept = max(MOST_SCORED // max(len(blocks), 1), _AGAIN * top)
+    keys = [np.empty(0, dtype=np.int64)]
+    for k, other in blocks:
+        (a, first), (b, second) = (_strongest(columns, number, each) for number in (k, other))
+        i, j = np.triu_indices(len(a), 1) if k == other else _grid(len(a), len(b))
+        pairs = np.column_stack((a[i], b[j]))
+        free = ~post.graph.has_edges(pairs) & (pairs[:, 0] != pairs[:, 1])
+        pairs, score = pairs[free], (first[i] * second[j])[free]
+        if len(pairs) > kept:
+            pairs = pairs[np.argpartition(-score, kept - 1)[:kept]]
+        keys.append(pairs.min(axis=1) * post.graph.n_nodes + pairs.max(axis=1))
     key = np.unique(np.concatenate(keys))
     pairs = np.column_stack(np.divmod(key, post.graph.n_nodes))
-    pairs = pairs[~post.graph.has_edges(pairs)]
     score = mean_probability(post, pairs)
     wanted = min(_AGAIN * top, len(pairs))
     return pairs[np.argsort(-score, kind="stable")[:wanted]]
+
+
+def _blocks(post: Posterior, columns: sp.csc_array, community: int | None) -> list[tuple[int, int]]:
+    """Return the pairs of communities between which links are looked for, those with members only."""
+    used = np.flatnonzero(np.diff(columns.indptr) > 0)
+    if post.blocks_mean is None:
+        return [(int(k), int(k)) for k in used if community is None or k == community]
+    i, j = np.triu_indices(len(used))
+    k, other = used[i], used[j]
+    if community is not None:
+        chosen = (k == community) | (other == community)
+        k, other = k[chosen], other[chosen]
+    order = np.argsort(-post.blocks_mean[k, other], kind="stable")[:_MOST_BLOCKS]
+    return list(zip(k[order].tolist(), other[order].tolist(), strict=True))
+
+
+def _strongest(columns: sp.csc_array, k: int, most: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return the members of community k with the largest memberships, and these."""
+    held = slice(columns.indptr[k], columns.indptr[k + 1])
+    members, weight = columns.indices[held].astype(np.int64), columns.data[held]
+    order = np.lexsort((members, -weight))[:most]
+    return members[order], weight[order]
+
+
+def _grid(rows: int, columns: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    return np.repeat(np.arange(rows), columns), np.tile(np.arange(columns), rows)
 
 
 def surprising_links(post: Posterior, top: int) -> Answer:
