@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.special import betaincinv
 
 import blockmix as bm
 from blockmix.errors import InputError
@@ -290,6 +291,31 @@ def test_a_node_placed_by_its_links_lands_where_the_fit_had_it(planted):
         planted.transform({"x": []})
     with pytest.raises(InputError, match="list of labels"):
         planted.transform({"x": "ann"})
+
+
+@pytest.mark.parametrize("neighbours", [["half"], ["half", "b1"], ["half", "a1", "a2", "b1", "b2"]])
+def test_a_new_node_has_the_posterior_of_its_links_and_non_links(posterior_of, neighbours):
+    names = [f"a{i}" for i in range(30)] + [f"b{i}" for i in range(9)] + ["half"]
+    graph = bm.Graph.from_edges([(name, "half") for name in names[:-1]])
+    shares = np.zeros((2, 40, 2))
+    for node, label in enumerate(graph.labels):
+        shares[:, node] = [0.5, 0.5] if label == "half" else [1, 0] if label[0] == "a" else [0, 1]
+    strengths = np.tile([0.3, 0.3, 0.02], (2, 1))
+    post = posterior_of([shares], [strengths], graph=graph)
+    answer = {row.community: row for row in post.transform(neighbours)}
+    # All by quadrature: memberships at the quantiles of the prior, Beta(0.15, 0.15), weighted by the likelihood.
+    first = betaincinv(0.15, 0.15, (np.arange(200_000) + 0.5) / 200_000)
+    row = {label: shares[0, node] for node, label in enumerate(graph.labels)}
+    log = np.zeros(len(first))
+    for label in names:
+        p = 0.02 + (first * row[label][0] + (1 - first) * row[label][1]) * 0.28
+        log += np.log(p) if label in neighbours else np.log1p(-p)
+    weight = np.exp(log - log.max())
+    mean = (weight * first).sum() / weight.sum()
+    sd = np.sqrt((weight * (first - mean) ** 2).sum() / weight.sum())
+    # 4,000 draws: three standard errors are about 0.025; the terms beyond p^2 change the mean by less than 0.02.
+    assert answer[0].share == pytest.approx(mean, abs=0.045)
+    assert answer[0].sd == pytest.approx(sd, abs=0.045)
 
 
 def test_an_attribute_that_goes_with_communities_is_found_and_a_coin_is_not(planted):

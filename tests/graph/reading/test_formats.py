@@ -140,6 +140,8 @@ def test_damaged_files_are_refused_in_words(read, text, problem):
         ("0 1 5\n1 2 5\n2 0 7\n", 3),
         ("3 2\n1 2\n2 3\n", 2),
         ("1 1\n2 1\n", 1),
+        # As many lines and numbers as a METIS file of four nodes and links, but 2 is a neighbour of 1 and 1 none of 2.
+        ("4 4\n2 3\n3 4\n4 1\n1 2\n", 4),
     ],
 )
 def test_edge_lists_that_resemble_a_matrix_or_a_metis_file_stay_edge_lists(read, text, links_of_it):

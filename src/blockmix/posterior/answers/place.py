@@ -2,10 +2,11 @@
 
 The posterior of a new node's memberships, given everything else at its posterior mean, is
 p(pi) ~ Dirichlet(alpha) x prod_links p_b(pi) x prod_non-links (1 - p_b(pi)), with (M1)
-p_b = background + sum_k pi_k pi_bk (beta_k - background). The non-links are summed over all nodes at once, because
-log(1 - p) is close to -p for the small probabilities of non-links: sum_b log(1 - p_b) is, up to a constant,
--sum_k pi_k sum_b pi_bk (beta_k - background) without the linked ones. Mean and standard deviation are found by
-importance sampling, half from the variational posterior of the links alone and half from a flat Dirichlet distribution.
+p_b = background + sum_k pi_k pi_bk (beta_k - background). The non-links are summed over all nodes at once: log(1 - p)
+is close to -p - p^2/2 for the probabilities of non-links, and the sums of p_b and p_b^2 over all nodes b need only the
+sums of pi_bk and of pi_bk pi_bl, which are the same for every new node; the linked ones are subtracted. Mean and
+standard deviation are found by importance sampling, half from the variational posterior of the links alone and half
+from a flat Dirichlet distribution.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.special import digamma, gammaln
 
@@ -35,8 +37,9 @@ def transform(post: Posterior, links: Any, seed: int) -> Answer:
     listed = links.items() if isinstance(links, Mapping) else [("new", links)]
     shares = mean_shares(post)
     rise = np.maximum(post.strength_mean - post.background_mean, 0.0)
-    # What each unit of membership costs in non-links.
-    cost = rise * np.asarray(shares.sum(axis=0)).ravel()
+    # What a unit of membership adds to the sum of all link probabilities, and two of them to that of the squares.
+    slope = rise * np.asarray(shares.sum(axis=0)).ravel()
+    curve = sp.csr_array(sp.diags_array(rise) @ (shares.T @ shares) @ sp.diags_array(rise))
     alpha = _alpha(post)
     rng = np.random.default_rng(seed)
     columns: dict[str, list[Any]] = {"node": [], "community": [], "share": [], "sd": []}
@@ -45,8 +48,8 @@ def transform(post: Posterior, links: Any, seed: int) -> Answer:
         rows = shares[nodes]
         used = np.unique(rows.indices)
         explained = np.asarray(rows[:, used].todense()) * rise[used]
-        saved = explained.sum(axis=0)
-        mean, sd = _posterior(explained, cost[used] - saved, alpha, post.background_mean, rng)
+        sums = slope[used], np.asarray(curve[used][:, used].todense())
+        mean, sd = _posterior(explained, sums, alpha, post.background_mean, rng)
         order = np.argsort(-mean, kind="stable")
         for i in order[mean[order] >= LEAST_MEAN].tolist():
             columns["node"].append(name)
@@ -76,7 +79,7 @@ def _neighbours(post: Posterior, name: Any, neighbours: Any) -> NDArray[np.int64
 
 def _posterior(
     explained: NDArray[np.float64],
-    cost: NDArray[np.float64],
+    sums: tuple[Any, Any],
     alpha: float,
     background: float,
     rng: np.random.Generator,
@@ -88,8 +91,13 @@ def _posterior(
     half = DRAWS // 2
     drawn = np.concatenate((rng.dirichlet(gamma, half), rng.dirichlet(flat, DRAWS - half)))
     drawn = np.maximum(drawn, 1e-300)
-    target = (alpha - 1.0) * np.log(drawn).sum(axis=1) + np.log(background + drawn @ explained.T).sum(axis=1)
-    target -= drawn @ cost
+    links = background + drawn @ explained.T
+    slope, curve = sums
+    rise = drawn @ slope
+    # Up to constants: the sums of p and of p^2 over all nodes, without the linked ones.
+    single = rise - links.sum(axis=1)
+    double = 2.0 * background * rise + ((drawn @ curve) * drawn).sum(axis=1) - (links**2).sum(axis=1)
+    target = (alpha - 1.0) * np.log(drawn).sum(axis=1) + np.log(links).sum(axis=1) - single - 0.5 * double
     proposal = np.logaddexp(_log_dirichlet(drawn, gamma), _log_dirichlet(drawn, flat)) - np.log(2.0)
     weight = np.exp(target - proposal - (target - proposal).max())
     weight /= weight.sum()
