@@ -44,6 +44,8 @@ def test_every_separator_is_recognised(read, separator, labels, header):
         # Read silently wrong before: a quoted label with a blank above integers was taken for two names.
         ('"Ann Lee" 7\n1 2\n', {("7", "Ann Lee"), ("1", "2")}),
         ("source\t\ttarget\n1\t\t2\n", {(1, 2)}),
+        ("source\t\ttarget\n1\t2\n", {(1, 2)}),
+        ("who\t\twhom\n1\t\t2\n", {(1, 2)}),
         ("1; 2\n2; 3\n", {(1, 2), (2, 3)}),
         # A vertical tab is part of a label, in the first line as in any other.
         ("a\x0bb c\n1 2\n", {("a\x0bb", "c"), ("1", "2")}),
