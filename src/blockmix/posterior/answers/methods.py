@@ -12,6 +12,8 @@ from blockmix.graph.labels import Label
 from blockmix.posterior.answers.table import Answer
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from blockmix.graph.graph import Graph
     from blockmix.posterior.answers.compare import Comparison
     from blockmix.posterior.posterior import Posterior
@@ -160,6 +162,28 @@ class Answers:
         from blockmix.posterior.answers.place import transform
 
         return transform(self._post, links, seed)
+
+    def plot(self, *, threshold: float = 0.1, seed: int = 0) -> Figure:
+        """Plot the network, every node a pie chart of its communities; the same as `plot_network`."""
+        return self.plot_network(threshold=threshold, seed=seed)
+
+    def plot_network(self, *, threshold: float = 0.1, seed: int = 0) -> Figure:
+        """Plot the network with matplotlib; beyond 5,000 nodes its communities. Save it with `.savefig("x.pdf")`."""
+        from blockmix.report.pictures.plots import plot_network
+
+        return plot_network(self._post, threshold=threshold, seed=seed)
+
+    def plot_memberships(self, nodes: Iterable[Label] | None = None, *, level: float = 0.9) -> Figure:
+        """Plot the memberships of some nodes as bars with intervals; by default of bridges, else of hubs."""
+        from blockmix.report.pictures.plots import plot_memberships
+
+        return plot_memberships(self._post, nodes, level=level)
+
+    def plot_blocks(self, *, threshold: float = 0.1) -> Figure:
+        """Plot how dense links are within communities and between each two."""
+        from blockmix.report.pictures.blocks import plot_blocks
+
+        return plot_blocks(self._post, threshold=threshold)
 
     def attribute_test(
         self, name: str, *, categorical: bool = False, permutations: int | None = None, seed: int = 0

@@ -50,7 +50,7 @@ def overlap(post: Posterior, threshold: float) -> Answer:
     shared = sp.coo_array(sp.triu(member.T @ member, k=1))
     a, b, both = shared.row, shared.col, shared.data
     # Shares of links between and within, by how much each end is in a community.
-    density = _link_density(post)
+    density = link_density(post)
     smaller = np.minimum(sizes[a], sizes[b])
     inside = both / smaller
     within = np.sqrt(density[numbers[a], numbers[a]] * density[numbers[b], numbers[b]])
@@ -64,7 +64,7 @@ def overlap(post: Posterior, threshold: float) -> Answer:
     return Answer({name: np.asarray(column)[order] for name, column in columns.items()})
 
 
-def _link_density(post: Posterior) -> Any:
+def link_density(post: Posterior) -> Any:
     """Return, for all pairs of communities, links a pair of nodes: sum of pi_ak pi_bl over links over that of pairs."""
     shares = mean_shares(post)
     links = np.asarray((shares.T @ (post.graph.to_scipy() @ shares)).todense())
