@@ -13,6 +13,7 @@ from blockmix.graph.graph import Graph
 from blockmix.graph.labels import Labels
 from blockmix.posterior.answers.shares import check_community, check_top, labels_of, mean_shares
 from blockmix.posterior.answers.table import Answer
+from blockmix.posterior.covers import sure_members
 from blockmix.posterior.views import beta_interval
 
 if TYPE_CHECKING:
@@ -122,11 +123,17 @@ def _names_by_attribute(post: Posterior, by: str, top: int) -> dict[int, str]:
 
 def subgraph(post: Posterior, community: int, threshold: float) -> Graph:
     """See `Posterior.subgraph`."""
+    return induced(post.graph, np.sort(members_at(post, community, threshold)))
+
+
+def members_at(post: Posterior, community: int, threshold: float) -> NDArray[np.int64]:
+    """Return the nodes that count as members of a community, whether or not `covers` lists it."""
     community = check_community(post, community)
-    nodes = post.covers(threshold, min_size=1).get(community)
-    if nodes is None:
+    nodes, numbers, _ = sure_members(post, threshold)
+    found: NDArray[np.int64] = nodes[numbers == community]
+    if not len(found):
         raise InputError(f"community {community} has no member at the threshold {threshold:g}")
-    return induced(post.graph, np.sort(nodes))
+    return found
 
 
 def induced(graph: Graph, nodes: NDArray[np.int64]) -> Graph:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from blockmix.errors import InputError
-from blockmix.posterior.answers.shares import check_community, check_top, labels_of, mean_shares
+from blockmix.posterior.answers.of_communities import members_at
+from blockmix.posterior.answers.shares import check_top, labels_of, mean_shares
 from blockmix.posterior.answers.table import Answer
 
 if TYPE_CHECKING:
@@ -24,10 +24,7 @@ PERIPHERAL, CONNECTOR, KINLESS, PROVINCIAL, CONNECTOR_HUB = 0.05, 0.62, 0.80, 0.
 
 def roles(post: Posterior, community: int, top: int | None, threshold: float) -> Answer:
     """See `Posterior.roles`."""
-    community = check_community(post, community)
-    nodes = post.covers(threshold, min_size=1).get(community)
-    if nodes is None:
-        raise InputError(f"community {community} has no member at the threshold {threshold:g}")
+    nodes = members_at(post, community, threshold)
     shares = mean_shares(post)
     links = np.asarray((post.graph.to_scipy()[nodes] @ shares).todense())
     own = links[:, community]
