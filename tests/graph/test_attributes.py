@@ -29,6 +29,8 @@ from blockmix.graph.reading.read import read_graph
         (["NA", "7"], "number", [None, 7.0]),
         (np.array([1, 2]), "number", [1.0, 2.0]),
         (["9" * 5000], "text", ["9" * 5000]),
+        (["e6", "."], "text", ["e6", "."]),
+        ([".5", "5.", "-1e3"], "number", [0.5, 5.0, -1000.0]),
     ],
 )
 def test_numbers_are_numbers_and_everything_else_is_text(values, kind, expected):

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from blockmix.errors import InputError, readable
 from blockmix.graph.labels import Labels
 
-_PLAIN_NUMBER = re.compile(r"[+-]?(?:0|[1-9][0-9]*)?(?:\.[0-9]*)?(?:[eE][+-]?[0-9]{1,3})?")
+_PLAIN_NUMBER = re.compile(r"[+-]?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?")
 _MISSING = {"", "na", "nan", "n/a", "none", "null"}
 _LONGEST_NUMBER = 40
 
@@ -116,7 +116,7 @@ def _number(value: Any) -> float | None:
         return float(value) if abs(value) < 1e308 else None
     if isinstance(value, str) and len(value) <= _LONGEST_NUMBER:
         text = value.strip()
-        if any(c.isdigit() for c in text) and _PLAIN_NUMBER.fullmatch(text):
+        if _PLAIN_NUMBER.fullmatch(text):
             found = float(text)
             return found if math.isfinite(found) else None
     return None

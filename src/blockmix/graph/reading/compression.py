@@ -11,6 +11,7 @@ import bz2
 import gzip
 import io
 import lzma
+import struct
 import zipfile
 import zlib
 from typing import IO, Any, cast
@@ -125,9 +126,13 @@ class _Xz:
 
 def _only_member(file: IO[bytes], name: str) -> Any:
     """Open the one file of a zip archive."""
-    archive = zipfile.ZipFile(file)
-    members = [m for m in archive.infolist() if not m.is_dir() and not m.filename.startswith("__MACOSX/")]
-    names = [member.filename for member in members]
+    try:
+        archive = zipfile.ZipFile(file)
+        members = [m for m in archive.infolist() if not m.is_dir() and not m.filename.startswith("__MACOSX/")]
+        names = [member.filename for member in members]
+    except (IndexError, ValueError, RuntimeError, KeyError, struct.error) as error:
+        # zipfile has no error of its own for some damaged directories.
+        raise zipfile.BadZipFile(str(error)) from None
     if "[Content_Types].xml" in names:
         raise GraphFormatError(
             "this is an office document, such as an Excel workbook",

@@ -29,7 +29,10 @@ def read_parquet(source: Source, dialect: Dialect, isolated: NDArray[Any] | None
         frame = polars.read_parquet(io.BytesIO(data), columns=[names[i] for i in places if i >= 0])
     except InputError:
         raise
-    except Exception as error:  # polars raises errors of many kinds, panics among them
+    except BaseException as error:
+        # polars raises errors of many kinds. A panic inside it is none of Exception.
+        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+            raise
         raise GraphFormatError(
             f"polars cannot read this Parquet file ({type(error).__name__})",
             path=source.name,
