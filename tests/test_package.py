@@ -26,8 +26,13 @@ LAYERS = (
     "numerics", "graph", "model", "generators", "tables", "engines", "samplers", "evaluate", "posterior", "inference",
     "report", "experiments", "cli",
 )  # fmt: skip
-# The only import of a later layer: a method of the result, which imports it when it is called.
-LATER_IMPORTS = {("posterior/posterior.py", "blockmix.report.write.write_report")}
+# The only imports of a later layer: methods of the result, which import it when they are called.
+LATER_IMPORTS = {
+    ("posterior/posterior.py", "blockmix.report.write.write_report"),
+    ("posterior/answers/methods.py", "blockmix.report.pictures.plots.plot_network"),
+    ("posterior/answers/methods.py", "blockmix.report.pictures.plots.plot_memberships"),
+    ("posterior/answers/methods.py", "blockmix.report.pictures.blocks.plot_blocks"),
+}
 # Modules that every layer may import.
 SHARED = {"errors", "files", "stored", "_version"}
 # Folders of samplers/ that several samplers share; every other one is a sampler.

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from blockmix.errors import BlockmixError, GraphFormatError, InputError
     from blockmix.generators.planted import planted
     from blockmix.generators.simulate import simulate
+    from blockmix.graph.accept import as_graph
     from blockmix.graph.datasets.load import list_datasets, load_dataset, load_truth
     from blockmix.graph.graph import Graph
     from blockmix.graph.reading.read import read_graph
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from blockmix.model.hyper import Model
     from blockmix.posterior.posterior import Posterior
     from blockmix.posterior.storage import load
+    from blockmix.samplers.starts.hard import partition
 
 _WHERE = {
     "BlockmixError": "errors",
@@ -41,12 +43,14 @@ _WHERE = {
     "Model": "model.hyper",
     "Posterior": "posterior.posterior",
     "Report": "inference.progress",
+    "as_graph": "graph.accept",
     "fit": "inference.fit",
     "hold_out": "graph.split",
     "list_datasets": "graph.datasets.load",
     "load": "posterior.storage",
     "load_dataset": "graph.datasets.load",
     "load_truth": "graph.datasets.load",
+    "partition": "samplers.starts.hard",
     "planted": "generators.planted",
     "read_graph": "graph.reading.read",
     "resume": "inference.resume",
@@ -64,12 +68,14 @@ __all__ = [
     "Posterior",
     "Report",
     "__version__",
+    "as_graph",
     "fit",
     "hold_out",
     "list_datasets",
     "load",
     "load_dataset",
     "load_truth",
+    "partition",
     "planted",
     "read_graph",
     "resume",

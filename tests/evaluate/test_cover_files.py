@@ -85,7 +85,7 @@ def test_an_empty_file_is_an_empty_cover(tmp_path):
         (b"ann\n\nb\xff\n", NAMES, r"line 3, column 2: not UTF-8"),
         (b"zoe\n", NAMES, r"no label in this file is a node of the network \(found: 'zoe'\)"),
         (b"90 91\n", Labels.range(5), "no label in this file"),
-        (gzip.compress(b"0 1\n" * 1000)[:-9], Labels.range(5), "gzip data are damaged or cut short"),
+        (gzip.compress(b"0 1\n" * 1000)[:-9], Labels.range(5), r"\.gz file is cut short"),
     ],
 )
 def test_a_bad_file_is_named_with_its_line(tmp_path, content, labels, message):
@@ -96,7 +96,7 @@ def test_a_bad_file_is_named_with_its_line(tmp_path, content, labels, message):
 
 
 def test_a_missing_file_and_a_missing_folder_are_said(tmp_path):
-    with pytest.raises(GraphFormatError, match=r"nowhere\.txt: cannot be read"):
+    with pytest.raises(GraphFormatError, match=r"nowhere\.txt: there is no such file"):
         read_covers(tmp_path / "nowhere.txt", NAMES)
     with pytest.raises(InputError, match="cannot be written"):
         write_covers(tmp_path / "no" / "cover.txt", [[0]], NAMES)
@@ -116,3 +116,61 @@ def test_a_hundred_thousand_communities_are_read(tmp_path):
     again = read_covers(tmp_path / "c.txt", Labels.range(500_000))
     assert len(again) == len(cover)
     assert all(np.array_equal(a, b) for a, b in zip(again, cover, strict=True))
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "ann\tred\nbob\tred\ncem\tblue\ndot\tblue\n",
+        "ann,red\nbob,red\ncem,blue\ndot,blue\n",
+        "ann;red\nbob;red\ncem;blue\ndot;blue\n",
+        "node group\nann red\nbob red\ncem blue\ndot blue\n",
+        "# truth\n\nann red\r\nbob red\r\ncem blue\r\ndot blue\r\n",
+    ],
+)
+def test_a_node_and_its_group_a_line_is_recognised(tmp_path, content):
+    path = tmp_path / "groups.txt"
+    path.write_text(content)
+    found = read_cover_file(path, Labels.of(["ann", "bob", "cem", "dot"]))
+    assert lists(found.communities) == [[0, 1], [2, 3]]
+    assert found.layout == "nodes"
+
+
+def test_groups_that_are_numbers_like_the_nodes_are_recognised_by_how_often_they_repeat(tmp_path):
+    path = tmp_path / "groups.txt"
+    path.write_text("".join(f"{node}\t{node // 4}\n" for node in range(12)) + "0\t1\n")
+    found = read_cover_file(path, Labels.range(12))
+    assert lists(found.communities) == [[0, 1, 2, 3], [0, 4, 5, 6, 7], [8, 9, 10, 11]]
+    path.write_text("0 1\n2 3\n4 5\n6 7\n")
+    assert read_cover_file(path, Labels.range(12)).layout == "communities"
+
+
+def test_the_layout_can_be_named(tmp_path):
+    path = tmp_path / "groups.txt"
+    path.write_text("ann bob\nbob ann\n")
+    names = Labels.of(["ann", "bob"])
+    assert read_cover_file(path, names).layout == "communities"
+    assert lists(read_cover_file(path, names, "nodes").communities) == [[0], [1]]
+    path.write_text("ann red\nbob red\n")
+    assert read_cover_file(path, names, "communities").n_unknown == 2
+    path.write_text("ann red blue\n")
+    with pytest.raises(GraphFormatError, match="line 1: a line must name a node and its group"):
+        read_cover_file(path, names, "nodes")
+    with pytest.raises(InputError, match="layout='rows'"):
+        read_cover_file(path, names, "rows")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"0 1\r2 3\n", "line 1, column 4: a carriage return inside a line"),
+        (b"0 1\n2 " + b"9" * 5000 + b"\n", "line 2, column 3: a number of 5,000 digits"),
+        (b"0\t" + b"x" * 140_000 + b"\n", "not an integer|no label|a carriage"),
+    ],
+)
+def test_odd_files_are_refused_with_line_and_remedy(tmp_path, content, message):
+    path = tmp_path / "cover.txt"
+    path.write_bytes(content)
+    with pytest.raises(GraphFormatError, match=message) as caught:
+        read_cover_file(path, Labels.range(5), "communities")
+    assert caught.value.remedy

@@ -59,3 +59,26 @@ def test_without_matplotlib_the_remedy_is_named(small, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(InputError, match=r"blockmix\[plot\]"):
         plots.plot_traces(small)
+
+
+def test_blocks_show_the_density_within_and_between_communities(small):
+    figure = small.plot_blocks()
+    shown = figure.axes[0].images[0].get_array()
+    communities = list(small.covers())
+    assert shown.shape == (len(communities), len(communities))
+    assert np.allclose(shown, shown.T)
+    # Communities are denser within than between.
+    assert (np.diag(shown) >= shown.max(axis=1) - 1e-12).all()
+    shares = np.zeros((small.graph.n_nodes, small.n_communities))
+    shares[np.repeat(np.arange(len(shares)), np.diff(small.offsets)), small.community] = small.mean
+    adjacency = small.graph.to_scipy().toarray()
+    k, other = communities[:2]
+    linked = shares[:, k] @ adjacency @ shares[:, other]
+    pairs = shares[:, k].sum() * shares[:, other].sum() - (shares[:, k] * shares[:, other]).sum()
+    assert shown[0, 1] == pytest.approx(linked / pairs)
+
+
+def test_plots_are_methods_of_the_result(small):
+    assert len(small.plot().axes) == len(small.plot_network().axes) == 1
+    names = [t.get_text() for t in small.plot_memberships(["node 20"]).axes[0].get_yticklabels()]
+    assert names == ["node 20"]

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from blockmix._version import __version__
+from blockmix.cli.commands.ask import ask
 from blockmix.cli.commands.demo import demo
 from blockmix.cli.commands.export import export
 from blockmix.cli.commands.fit import fit
@@ -64,6 +65,7 @@ def blockmix(
       blockmix watch run                         its progress, in another terminal
       blockmix resume run                        go on with a run that was stopped
       blockmix report run                        one HTML file to look at
+      blockmix ask run members 0                 questions about the result
       blockmix predict run pairs.txt             probability of unseen links
       blockmix evaluate run --truth groups.txt   against known communities
 
@@ -77,6 +79,7 @@ app.command()(fit)
 app.command()(resume)
 app.command()(watch)
 app.command()(report)
+app.command()(ask)
 app.command()(predict)
 app.command()(evaluate)
 app.command()(export)

@@ -1,18 +1,18 @@
-"""Files of communities: one community a line, node labels separated by tabs or spaces, gzip if need be.
+"""Files of communities, in one of two layouts, plain or compressed.
 
-This is the format of the SNAP ground truth and of most peers' results. Lines that start with # are comments.
-Text labels may hold spaces if the line has a tab: it is then split at tabs only.
+One community a line, node labels separated by tabs or spaces: the format of the SNAP ground truth and of most peers'
+results. Text labels may hold spaces if the line has a tab: it is then split at tabs only. Or a node and its group a
+line, as tables have it. Lines that start with # are comments.
 """
 
 from __future__ import annotations
 
 import gzip
-import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,9 +20,26 @@ from numpy.typing import NDArray
 from blockmix.errors import GraphFormatError, InputError, readable
 from blockmix.evaluate.incidence import Community, Cover, incidence, split
 from blockmix.graph.labels import Labels
+from blockmix.graph.reading.source import Source
 
-_GZIP_MAGIC = b"\x1f\x8b"
-_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+LAYOUTS = ("auto", "communities", "nodes")
+# A community of a hundred million nodes.
+LONGEST_COMMUNITY = 1 << 30
+# More digits are no label of any network; Python itself refuses some thousands.
+_MOST_DIGITS = 100
+_NODE_NAMES = {"node", "id", "node_id", "name", "label", "vertex", "user"}
+_GROUP_NAMES = {
+    "group",
+    "community",
+    "cluster",
+    "class",
+    "block",
+    "module",
+    "department",
+    "label",
+    "type",
+    "team",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,35 +47,43 @@ class CoverFile:
     """A file of communities as node numbers, and what of it is not in the network.
 
     `n_unknown` counts memberships whose label is no node of the network (isolated nodes are not in edge
-    lists); `n_lost` counts communities dropped because all their labels are unknown.
+    lists); `n_lost` counts communities dropped because all their labels are unknown. `layout` is how the file was read.
     """
 
     communities: list[Community]
     n_unknown: int
     n_lost: int
     first_unknown: str | None
+    layout: str = "communities"
 
 
-def read_covers(path: str | Path, labels: Labels) -> list[Community]:
+def read_covers(path: str | Path, labels: Labels, layout: str = "auto") -> list[Community]:
     """Read the communities in a file as arrays of node numbers, without labels that are not in the network.
 
     `read_cover_file` also gives how many those were. Repeated communities are kept: see `unique_communities`.
     """
-    return read_cover_file(path, labels).communities
+    return read_cover_file(path, labels, layout).communities
 
 
-def read_cover_file(path: str | Path, labels: Labels) -> CoverFile:
+def read_cover_file(path: str | Path, labels: Labels, layout: str = "auto") -> CoverFile:
     """Read communities and count what is not in the network; a `GraphFormatError` names a bad line.
 
-    A file of which no label at all is in the network is an error too: it belongs to another one.
+    `layout` is "communities" for a community a line, "nodes" for a node and its group a line (a node in several groups
+    has several lines), or "auto" to find out, see `node_group_layout`. A file of which no label at all is in the
+    network is an error: it belongs to another one.
     """
-    tokens: list[str] = []
-    sizes: list[int] = []
-    for number, line in _lines(Path(path)):
-        found = _tokens(line, labels.kind, path, number)
-        if found:
-            tokens += found
-            sizes.append(len(found))
+    if layout not in LAYOUTS:
+        raise InputError(f"layout={layout!r:.60}: layouts are {', '.join(LAYOUTS)}")
+    rows = list(_rows(path))
+    if layout == "auto":
+        layout = "nodes" if node_group_layout([fields for _, _, fields in rows], labels) else "communities"
+    if layout == "nodes":
+        tokens, place, count = _by_node(path, rows, labels)
+    else:
+        listed = [_community(path, number, line, labels.kind) for number, line, _ in rows]
+        tokens = [label for community in listed for label in community]
+        place = np.repeat(np.arange(len(listed)), [len(community) for community in listed])
+        count = len(listed)
     nodes = _nodes(tokens, labels)
     known = nodes >= 0
     if tokens and not known.any():
@@ -68,15 +93,62 @@ def read_cover_file(path: str | Path, labels: Labels) -> CoverFile:
             text=tokens[0],
             remedy="Give the communities of this network, with labels as they are in its edge list.",
         )
-    place = np.repeat(np.arange(len(sizes)), sizes)[known]
-    kept = np.bincount(place, minlength=len(sizes))
-    parts = np.split(nodes[known], np.cumsum(kept)[:-1]) if sizes else []
+    order = np.argsort(place[known], kind="stable")
+    kept = np.bincount(place[known], minlength=count)
+    parts = np.split(nodes[known][order], np.cumsum(kept)[:-1]) if count else []
     return CoverFile(
         communities=split(incidence(parts)),
         n_unknown=int((~known).sum()),
         n_lost=int((kept == 0).sum()),
         first_unknown=None if known.all() else tokens[int(np.argmin(known))],
+        layout=layout,
     )
+
+
+def node_group_layout(rows: list[list[str]], labels: Labels) -> bool:
+    """Return whether lines are a node and its group rather than the members of a community.
+
+    Every line must have two fields. Then a header that names a node and a group decides, or second fields that are no
+    nodes where the first ones are, or groups with at least three lines each on average, fewer than the nodes.
+    """
+    if not rows or any(len(fields) != 2 for fields in rows):
+        return False
+    if _is_header(rows[0]):
+        return True
+    first, second = ([fields[side] for fields in rows] for side in (0, 1))
+    known = [float((_nodes_or_missing(side, labels) >= 0).mean()) for side in (first, second)]
+    if known[0] > 0.5 and known[1] < 0.5:
+        return True
+    return known[0] > 0.5 and 3 * len(set(second)) <= len(rows) and len(set(second)) < len(set(first))
+
+
+def _is_header(fields: list[str]) -> bool:
+    words = [field.strip().strip('"').lower() for field in fields]
+    return len(words) == 2 and words[0] in _NODE_NAMES and words[1] in _GROUP_NAMES
+
+
+def _by_node(
+    path: str | Path, rows: list[tuple[int, bytes, list[str]]], labels: Labels
+) -> tuple[list[str], NDArray[np.int64], int]:
+    """Return the label of every line, the number of its group by first appearance, and how many groups there are."""
+    if rows and _is_header(rows[0][2]):
+        rows = rows[1:]
+    groups: dict[str, int] = {}
+    tokens, place = [], []
+    for number, line, fields in rows:
+        if len(fields) != 2:
+            raise GraphFormatError(
+                f"a line must name a node and its group, and this one has {len(fields)} fields",
+                path=path,
+                line=number,
+                text=line,
+                remedy="Separate the two by a tab; a node in several groups has several lines.",
+            )
+        if labels.kind != "text":
+            _check_integer(path, number, line, fields[0])
+        tokens.append(fields[0])
+        place.append(groups.setdefault(fields[1], len(groups)))
+    return tokens, np.array(place, dtype=np.int64), len(groups)
 
 
 def write_covers(path: str | Path, cover: Cover, labels: Labels) -> None:
@@ -116,52 +188,79 @@ def _line(names: list[str]) -> str:
     return ("\t" if line.startswith("#") else "") + line + "\n"
 
 
-def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """Yield numbered lines that are neither blank nor comments, without line ends."""
-    number = 0
-    try:
-        with path.open("rb") as raw:
-            zipped = raw.read(2) == _GZIP_MAGIC
-            raw.seek(0)
-            stream = cast(BinaryIO, gzip.GzipFile(fileobj=raw)) if zipped else raw
-            for number, line in enumerate(stream, start=1):
-                line = line.removeprefix(_BYTE_ORDER_MARK) if number == 1 else line
-                line = line.rstrip(b"\r\n")
-                if line.strip() and not line.startswith(b"#"):
-                    yield number, line
-    except (EOFError, zlib.error, gzip.BadGzipFile):
-        raise GraphFormatError(
-            "the gzip data are damaged or cut short",
-            path=path,
-            line=number + 1,
-            remedy="Fetch the file again.",
-        ) from None
-    except OSError as error:
-        raise GraphFormatError(f"cannot be read ({error.strerror or error})", path=path) from None
+def _rows(path: str | Path) -> Iterator[tuple[int, bytes, list[str]]]:
+    """Yield (line number, line, fields) of the lines that are neither blank nor comments.
+
+    A line with a tab is split at tabs, one with a comma or semicolon and no blank at these, any other at blanks.
+    """
+    with Source(path, allow_empty=True) as source:
+        for number, line in source.lines(LONGEST_COMMUNITY):
+            if not line.strip(b" \t") or line.startswith(b"#"):
+                continue
+            if b"\r" in line:
+                raise GraphFormatError(
+                    "a carriage return inside a line",
+                    path=path,
+                    line=number,
+                    column=line.index(b"\r") + 1,
+                    text=line,
+                    remedy="End lines with LF or CRLF, for instance with the tool mac2unix.",
+                )
+            try:
+                text = line.decode("utf-8")
+            except UnicodeDecodeError as error:
+                raise GraphFormatError(
+                    "not UTF-8 text", path=path, line=number, column=error.start + 1, text=line,
+                    remedy="Convert it to UTF-8.",
+                ) from None  # fmt: skip
+            yield number, line, _split(text)
 
 
-def _tokens(line: bytes, kind: str, path: str | Path, number: int) -> list[str]:
-    try:
-        text = line.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise GraphFormatError(
-            "not UTF-8 text", path=path, line=number, column=error.start + 1, text=line, remedy="Convert it."
-        ) from None
+def _split(text: str) -> list[str]:
+    mark = "\t" if "\t" in text else None
+    if mark is None and " " not in text.strip():
+        mark = next((c for c in ",;" if c in text), None)
+    parts = text.split(mark) if mark is not None else text.split(" ")
+    return [part for part in parts if part.strip()]
+
+
+def _community(path: str | Path, number: int, line: bytes, kind: str) -> list[str]:
+    """Return the labels on a line of a community."""
+    text = line.decode("utf-8")
     if kind == "text":
         parts = text.split("\t") if "\t" in text else text.split()
         return [part for part in parts if part.strip()]
     parts = text.split()
     for part in parts:
-        if not (part.isascii() and part.removeprefix("-").isdigit()):
-            raise GraphFormatError(
-                "not an integer, while the labels of this network are integers",
-                path=path,
-                line=number,
-                column=text.index(part) + 1,
-                text=part,
-                remedy="Write one community a line, node labels separated by tabs or spaces.",
-            )
+        _check_integer(path, number, line, part)
     return parts
+
+
+def _check_integer(path: str | Path, number: int, line: bytes, part: str) -> None:
+    if part.isascii() and part.removeprefix("-").isdigit():
+        if len(part) <= _MOST_DIGITS:
+            return
+        problem = f"a number of {len(part):,} digits is no node label"
+    else:
+        problem = "not an integer, while the labels of this network are integers"
+    raise GraphFormatError(
+        problem,
+        path=path,
+        line=number,
+        column=line.decode("utf-8").index(part) + 1,
+        text=part,
+        remedy="Write one community a line, node labels separated by tabs or spaces, or a node and its group a line.",
+    )
+
+
+def _nodes_or_missing(tokens: list[str], labels: Labels) -> NDArray[np.int64]:
+    """Return the node of every label, -1 also where a label is not spelled like one of this network."""
+    if labels.kind == "text":
+        return _nodes(tokens, labels)
+    spelled = [t.isascii() and t.removeprefix("-").isdigit() and len(t) <= _MOST_DIGITS for t in tokens]
+    found = np.full(len(tokens), -1, dtype=np.int64)
+    found[spelled] = _nodes([t for t, ok in zip(tokens, spelled, strict=True) if ok], labels)
+    return found
 
 
 def _nodes(tokens: list[str], labels: Labels) -> NDArray[np.int64]:

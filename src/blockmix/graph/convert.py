@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from blockmix.errors import InputError, optional, readable
+from blockmix.graph.attributes import NodeTable
 from blockmix.graph.edges import assemble, graph_from_ends, node_labels
 from blockmix.graph.graph import Graph
 from blockmix.graph.labels import Labels
 
 _MERGED = "directed input: links in either direction merged into one"
 _WEIGHTS = "weights ignored"
+# Values of nodes that can be kept as numbers or text; others (lists, objects) are left out.
+_ATTRIBUTE_KINDS = (str, bool, int, float)
 
 
 def from_networkx(network: Any) -> Graph:
@@ -31,7 +35,12 @@ def from_networkx(network: Any) -> Graph:
         notes.append("multigraph: parallel links merged")
     if any("weight" in data for _, _, data in network.edges(data=True)):
         notes.append(_WEIGHTS)
-    return _numbered(flat, names, "networkx graph", tuple(notes))
+    columns: dict[str, list[Any]] = {}
+    for place, (_, values) in enumerate(network.nodes(data=True)):
+        for key, value in values.items():
+            if isinstance(value, _ATTRIBUTE_KINDS):
+                columns.setdefault(str(key), [None] * len(names))[place] = value
+    return _numbered(flat, names, "networkx graph", tuple(notes), columns)
 
 
 def from_igraph(network: Any) -> Graph:
@@ -45,18 +54,31 @@ def from_igraph(network: Any) -> Graph:
         notes.append(_MERGED)
     if "weight" in network.es.attributes():
         notes.append(_WEIGHTS)
-    return _numbered(network.get_edgelist(), names, "igraph graph", tuple(notes))
+    columns = {}
+    for key in network.vs.attributes():
+        values = network.vs[key]
+        if key != "name" and all(value is None or isinstance(value, _ATTRIBUTE_KINDS) for value in values):
+            columns[str(key)] = values
+    return _numbered(network.get_edgelist(), names, "igraph graph", tuple(notes), columns)
 
 
-def _numbered(pairs: Any, names: list[Any], source: str, notes: tuple[str, ...]) -> Graph:
-    """Return a network from pairs of positions in a list of names, which must all differ as labels."""
+def _numbered(
+    pairs: Any, names: list[Any], source: str, notes: tuple[str, ...], columns: dict[str, list[Any]]
+) -> Graph:
+    """Return a network from pairs of positions in a list of names, which must all differ as labels.
+
+    `columns` are attributes of the nodes, in the order of the names.
+    """
     ends = np.array(pairs, dtype=np.int64).reshape(-1, 2)
     labels = node_labels(names, "nodes")
     order = np.argsort(labels, kind="stable") if labels.dtype.kind == "i" else np.arange(len(labels))
     place = np.empty(len(labels), dtype=np.int64)
     place[order] = np.arange(len(labels))
     chosen = Labels.of(labels[order].tolist()) if len(labels) else Labels.range(0)
-    return assemble([place[ends]], chosen, source=source, records=len(ends), notes=notes)
+    graph = assemble([place[ends]], chosen, source=source, records=len(ends), notes=notes)
+    if not columns:
+        return graph
+    return replace(graph, attributes=NodeTable.of(columns, len(names)).rearranged(place, graph.n_nodes))
 
 
 def from_scipy(matrix: Any, labels: Sequence[Any] | NDArray[Any] | None = None) -> Graph:
@@ -102,9 +124,10 @@ def from_pandas(frame: Any, source: str = "source", target: str = "target", node
     if sides[0].dtype != sides[1].dtype:
         sides = [side.astype(object) for side in sides]
     isolated = None if nodes is None else node_labels(nodes, "nodes")
-    others = len(frame) if len(columns) > 2 else 0
+    ignored = tuple(readable(str(name)) for name in columns if name not in (source, target))
     ends = np.stack(sides, axis=1)
-    return graph_from_ends(ends, isolated, source="data frame", extra_columns=others)
+    return graph_from_ends(ends, isolated, source="data frame", extra_columns=len(frame) if ignored else 0,
+                           ignored_columns=ignored)  # fmt: skip
 
 
 def _column(column: Any, name: str) -> NDArray[Any]:

@@ -29,6 +29,7 @@ def graph_from_ends(
     *,
     source: str,
     extra_columns: int = 0,
+    ignored_columns: tuple[str, ...] = (),
     notes: tuple[str, ...] = (),
 ) -> Graph:
     """Assign numbers to the labels of an (m, 2) array, integers or Python objects, and merge the links."""
@@ -37,8 +38,9 @@ def graph_from_ends(
     else:
         chunks, labels = _number_objects(ends, isolated)
     return assemble(
-        chunks, labels, source=source, records=len(ends), extra_columns=extra_columns, notes=notes
-    )
+        chunks, labels, source=source, records=len(ends), extra_columns=extra_columns,
+        ignored_columns=ignored_columns, notes=notes,
+    )  # fmt: skip
 
 
 def assemble(

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from blockmix.graph.attributes import NodeTable
 from blockmix.graph.labels import Labels
 from blockmix.graph.summary import ReadSummary
 
@@ -31,7 +32,8 @@ class Graph:
 
     `neighbors[offsets[a]:offsets[a + 1]]` are the neighbours of node `a`, in increasing order, every link
     standing in both rows. Offsets are int64; neighbours are int32 while the number of nodes allows it. The
-    arrays are read-only. `summary` records what reading the network merged, dropped or skipped.
+    arrays are read-only. `summary` records what reading the network merged, dropped or skipped; `attributes` are
+    what a node table or another library knows about the nodes. They are no part of the fingerprint.
     Build one with `read_graph`, `Graph.from_edges` or a converter, not by hand.
 
     >>> graph = Graph.from_edges([("ann", "bob"), ("bob", "cid"), ("cid", "bob")])
@@ -45,6 +47,7 @@ class Graph:
     neighbors: NDArray[Any]
     labels: Labels
     summary: ReadSummary | None = None
+    attributes: NodeTable | None = None
 
     def __post_init__(self) -> None:
         for name in ("offsets", "neighbors"):
@@ -126,7 +129,8 @@ class Graph:
         from blockmix.graph import query
 
         pairs = query.checked_pairs(pairs, self.n_nodes)
-        return Graph(*query.without(self.offsets, self.neighbors, pairs), self.labels)
+        rows = query.without(self.offsets, self.neighbors, pairs)
+        return Graph(*rows, self.labels, attributes=self.attributes)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the network to a folder of .npy files and a manifest; replaces a network saved there."""

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from blockmix.graph.build import node_dtype
 from blockmix.graph.labels import Labels
+from blockmix.numerics.hashing import KEY, hash_word
 
 # A bitmap word and its rank take 16 bytes for 64 labels, so up to this many possible labels for every listed
 # one the bitmap costs at most 4 bytes a listed label: what the finished rows cost anyway.
@@ -78,11 +79,11 @@ def _number_scattered(
         out = np.empty(chunk.shape, dtype=dtype)
         done = 0
         while done < chunk.size:
-            done, used = _intern(chunk.reshape(-1), done, table, keys, used, out.reshape(-1))
+            done, used = _intern(chunk.reshape(-1), done, table, keys, used, KEY, out.reshape(-1))
             if used == len(keys):
                 keys = np.concatenate((keys, np.empty_like(keys)))
                 table = np.full(_FULL_LOAD * len(keys), -1, dtype=np.int64)
-                _reinsert(keys, used, table)
+                _reinsert(keys, used, KEY, table)
         numbered.append(out)
     numbered.pop()
     order = np.argsort(keys[:used], kind="stable")
@@ -136,21 +137,12 @@ def _marked(words, lowest, out):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _scramble(key):  # type: ignore[no-untyped-def]
-    """Spread every bit of the key over the table: the finaliser of splitmix64."""
-    x = np.uint64(key)
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return x ^ (x >> np.uint64(31))
-
-
-@njit(cache=True, nogil=True)
-def _intern(values, done, table, keys, used, out):  # type: ignore[no-untyped-def]
+def _intern(values, done, table, keys, used, secret, out):  # type: ignore[no-untyped-def]
     """Assign numbers to values by first appearance until the key list is full; return (values done, keys used)."""
     mask = np.uint64(table.shape[0] - 1)
     for i in range(done, values.shape[0]):
         key = np.int64(values[i])
-        slot = _scramble(key) & mask
+        slot = hash_word(key, secret) & mask
         while table[slot] >= 0 and keys[table[slot]] != key:
             slot = (slot + np.uint64(1)) & mask
         if table[slot] < 0:
@@ -164,10 +156,10 @@ def _intern(values, done, table, keys, used, out):  # type: ignore[no-untyped-de
 
 
 @njit(cache=True, nogil=True)
-def _reinsert(keys, used, table):  # type: ignore[no-untyped-def]
+def _reinsert(keys, used, secret, table):  # type: ignore[no-untyped-def]
     mask = np.uint64(table.shape[0] - 1)
     for k in range(used):
-        slot = _scramble(keys[k]) & mask
+        slot = hash_word(keys[k], secret) & mask
         while table[slot] >= 0:
             slot = (slot + np.uint64(1)) & mask
         table[slot] = k

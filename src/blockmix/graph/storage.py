@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,13 @@ from blockmix.files import (
     seal,
     whole_folder,
 )
+from blockmix.graph.attribute_files import (
+    attribute_arrays,
+    attribute_kinds,
+    attribute_list,
+    read_attributes,
+)
+from blockmix.graph.attributes import NodeTable
 from blockmix.graph.graph import Graph
 from blockmix.graph.labels import Labels
 from blockmix.graph.summary import ReadSummary
@@ -82,12 +90,14 @@ def write_graph(graph: Graph, folder: Path) -> None:
         "label_offsets": graph.labels.text_offsets,
     }
     stored = {name: array for name, array in arrays.items() if array is not None}
+    stored |= attribute_arrays(graph.attributes)
     manifest = manifest_head(FORMAT, VERSION) | {
         "nodes": graph.n_nodes,
         "links": graph.n_edges,
         "labels": graph.labels.kind,
         "fingerprint": graph.fingerprint,
         "summary": None if graph.summary is None else asdict(graph.summary),
+        "attributes": attribute_list(graph.attributes),
         "files": save_arrays(folder, stored),
     }
     (folder / _MANIFEST).write_text(manifest_text(seal(manifest)), "utf-8")
@@ -108,16 +118,20 @@ def load_graph(path: str | os.PathLike[str], mmap: bool = True, verify: bool = T
     names = ("offsets", "neighbors", *_OF_KIND[kind])
     try:
         with Checksums() as sums:
-            place = sums if mmap else None
-            arrays = {name: _array(folder, name, place, files if verify else None) for name in names}
+
+            def read(name: str) -> NDArray[Any]:
+                return _array(folder, name, sums if mmap else None, files if verify else None)
+
+            arrays = {name: read(name) for name in names}
             _check(folder, manifest, arrays)
+            attributes = _attributes(folder, manifest, len(arrays["offsets"]) - 1, read)
     except Damaged as damage:
         raise _damaged(folder, str(damage)) from None
     count = len(arrays["offsets"]) - 1
     labels = Labels(
         count, arrays.get("label_integers"), arrays.get("label_text"), arrays.get("label_offsets")
     )
-    graph = Graph(arrays["offsets"], arrays["neighbors"], labels, _summary(folder, manifest))
+    graph = Graph(arrays["offsets"], arrays["neighbors"], labels, _summary(folder, manifest), attributes)
     if verify and files is not None:
         # It was computed when these files were written, and they have not changed since.
         vars(graph)["fingerprint"] = manifest.get("fingerprint")
@@ -162,7 +176,8 @@ def _array(folder: Path, name: str, sums: Checksums | None, files: Files | None)
     try:
         if files is not None and name not in files:
             raise Damaged(f"{file.name} has no checksum in the manifest")
-        array = read_array(file, _ARRAYS[name], None if files is None else files[name], sums)
+        kinds = _ARRAYS.get(name) or attribute_kinds(name)
+        array = read_array(file, kinds, None if files is None else files[name], sums)
     except OSError as error:
         raise _damaged(folder, f"{file.name} cannot be read ({error})") from None
     except Damaged as damage:
@@ -202,6 +217,15 @@ def _check_texts(nodes: int, ends: NDArray[Any], text: NDArray[Any]) -> None:
         raise Damaged("label_offsets.npy cuts a character of label_text.npy in two")
 
 
+def _attributes(
+    folder: Path, manifest: dict[str, Any], nodes: int, read: Callable[[str], NDArray[Any]]
+) -> NodeTable | None:
+    try:
+        return read_attributes(manifest.get("attributes", []), nodes, read)
+    except Damaged as damage:
+        raise _damaged(folder, str(damage)) from None
+
+
 def _whole(value: object) -> int:
     return value if isinstance(value, int) else -1
 
@@ -211,7 +235,8 @@ def _summary(folder: Path, manifest: dict[str, Any]) -> ReadSummary | None:
     if stored is None:
         return None
     try:
-        summary = ReadSummary(**{**stored, "notes": tuple(stored.get("notes", ()))})
+        lists = {name: tuple(stored.get(name, ())) for name in ("notes", "ignored_columns")}
+        summary = ReadSummary(**{**stored, **lists})
         # Its text needs every field to be of its type.
         str(summary)
         return summary

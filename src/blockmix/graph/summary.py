@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+_SHOWN_COLUMNS = 8
+
 
 @dataclass(frozen=True)
 class ReadSummary:
@@ -12,8 +14,8 @@ class ReadSummary:
     `records` are the links as listed; `merged` of them repeated an earlier one in the same or the other
     direction and `self_loops` joined a node to itself. `isolated` nodes have no link, `loop_only` of which
     were listed in self-loops alone. `extra_columns` counts the records with more than two columns (weights,
-    timestamps), whose surplus was ignored. `header` is a first line taken as column names; `declared_nodes`
-    and `declared_edges` are counts the file states about itself.
+    timestamps), whose surplus was ignored, and `ignored_columns` names them. `header` is a first line taken as
+    column names; `declared_nodes` and `declared_edges` are counts the file states about itself.
 
     >>> print(ReadSummary(source="pairs", records=4, nodes=3, links=2, merged=1, self_loops=1))
     pairs: 3 nodes, 2 links from 4 records
@@ -29,6 +31,7 @@ class ReadSummary:
     isolated: int = 0
     loop_only: int = 0
     extra_columns: int = 0
+    ignored_columns: tuple[str, ...] = ()
     header: str | None = None
     declared_nodes: int | None = None
     declared_edges: int | None = None
@@ -51,7 +54,8 @@ class ReadSummary:
             only = f" ({self.loop_only:,} listed only in self-loops)" if self.loop_only else ""
             details.append(f"{_count(self.isolated, 'isolated node')} kept{only}")
         if self.extra_columns:
-            details.append(f"extra columns ignored in {_count(self.extra_columns, 'record')}")
+            named = f" ({_listed(self.ignored_columns)})" if self.ignored_columns else ""
+            details.append(f"extra columns ignored in {_count(self.extra_columns, 'record')}{named}")
         if self.header is not None:
             details.append(f"first line {self.header} taken as column names")
         return [*details, *self._declared(), *self.notes]
@@ -63,6 +67,11 @@ class ReadSummary:
         if self.declared_edges is not None and self.declared_edges not in (self.links, self.records):
             stated.append(_count(self.declared_edges, "link"))
         return [f"the file itself declares {' and '.join(stated)}"] if stated else []
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    more = f" and {len(names) - _SHOWN_COLUMNS} more" if len(names) > _SHOWN_COLUMNS else ""
+    return ", ".join(names[:_SHOWN_COLUMNS]) + more
 
 
 def _count(number: int, what: str) -> str:

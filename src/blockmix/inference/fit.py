@@ -8,13 +8,14 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from blockmix.errors import InputError
+from blockmix.graph.accept import as_graph
 from blockmix.graph.graph import Graph
 from blockmix.graph.split import HeldOut, hold_out, no_hold_out
 from blockmix.inference.execute import RunContext, execute
 from blockmix.inference.interrupt import terminable
 from blockmix.inference.memory import check_memory
 from blockmix.inference.progress import Callback, choose_progress
-from blockmix.inference.request import FitRequest
+from blockmix.inference.request import FitRequest, refuse_misnamed
 from blockmix.inference.run_folder.folder import RunFolder, open_folder
 from blockmix.posterior.posterior import Posterior
 from blockmix.samplers.starts.choose import choose_communities
@@ -27,7 +28,7 @@ SMALLEST_HELD_OUT = 40
 
 
 def fit(
-    graph: Graph,
+    graph: Any,
     communities: int | Literal["auto"] = "auto",
     *,
     model: Literal["assortative", "mmsb"] = "assortative",
@@ -50,12 +51,14 @@ def fit(
     checkpoint: str | os.PathLike[str] | RunFolder | None = None,
     checkpoint_every: float | None = None,
     force: bool = False,
+    nodes: Any = None,
     **options: Any,
 ) -> Posterior:
     """Find overlapping communities: sample the posterior of the assortative mixed-membership blockmodel.
 
     Arguments:
-        graph: the network.
+        graph: the network: a `Graph`, a networkx or igraph graph, a SciPy matrix, a pandas or polars frame, pairs of
+            labels, a path, an https address or an open file; see `as_graph`.
         communities: how many communities to allow, K. Those that are not needed stay nearly empty. "auto" takes as many
             as the best hard partition of the network has, by its integrated likelihood.
         model: "assortative", one strength a community, or "mmsb", the general model with one for every pair of
@@ -87,6 +90,8 @@ def fit(
         checkpoint_every: seconds between checkpoints, 60 by default; more where writing them would take more than 2%
             of the time; 0 writes none.
         force: start even if the run takes more memory than there is, by the estimate made before.
+        nodes: labels of nodes that may have no link, or a table of them with attributes, which stay with the result:
+            see `read_graph`.
         options: settings of the sampler, for instance those of `ScirOptions`. One that has no effect is an error.
 
     Returns:
@@ -99,14 +104,16 @@ def fit(
     >>> sorted(len(members) for members in post.communities().values())
     [8, 8]
     """
+    refuse_misnamed(options)
     request = FitRequest(
         communities=communities, model=model, sampler=sampler or "", options=options, seed=seed, chains=chains,
         sweeps=sweeps, time_limit=time_limit, warm_up=warm_up, init=init, held_out=held_out,
         held_out_kind=held_out_kind, alpha=alpha, eta=eta, background=background, threads=threads, device=device,
         checkpoint=checkpoint, checkpoint_every=checkpoint_every, force=force,
     )  # fmt: skip
+    network = as_graph(graph, nodes=nodes, threads=request.threads)
     with open_folder(checkpoint) as folder:
-        return fit_request(request, graph, folder, progress, callback)
+        return fit_request(request, network, folder, progress, callback)
 
 
 def fit_request(

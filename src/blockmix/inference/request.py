@@ -35,6 +35,33 @@ DEFAULT_CHAINS = ((10_000, 8), (50_000, 4), (150_000, 2))
 DEFAULT_EVERY = 60.0
 # Numbers of communities are 32 bits wide; more chains or threads than these are a slip of the pen.
 MOST = {"communities": 2**31 - 1, "chains": 10**6, "threads": 4096}
+# What people write, from networkx, scikit-learn, PyMC, graph-tool and others, and the argument that is meant.
+RIGHT_NAMES = {
+    "communities": (
+        "k",
+        "K",
+        "n_communities",
+        "num_communities",
+        "n_clusters",
+        "n_components",
+        "clusters",
+        "B",
+    ),
+    "seed": ("random_state", "random_seed", "rng", "rng_seed"),
+    "sweeps": ("iterations", "n_iter", "max_iter", "niter", "n_sweeps", "draws", "epochs", "steps"),
+    "warm_up": ("burn_in", "burnin", "burn", "warmup", "tune"),
+    "chains": ("n_chains", "num_chains", "n_init", "runs", "trials"),
+    "threads": ("n_jobs", "n_threads", "num_threads", "workers", "cores", "cpus"),
+    "time_limit": ("timeout", "max_time", "time", "time_limit_s"),
+    "held_out": ("holdout", "hold_out", "heldout", "test_size", "validation"),
+    "background": ("delta", "epsilon"),
+    "progress": ("verbose", "progressbar", "progress_bar", "quiet"),
+    "sampler": ("method", "algorithm", "engine"),
+    "init": ("initial", "start_from", "init_partition"),
+    "checkpoint": ("output", "folder", "checkpoint_dir", "out"),
+    "nodes": ("node_table", "node_attributes", "attributes"),
+}
+_MEANT = {wrong: right for right, others in RIGHT_NAMES.items() for wrong in others}
 
 
 @dataclass(frozen=True)
@@ -223,6 +250,20 @@ def default_chains(links: int) -> int:
     (8, 4, 2, 1)
     """
     return next((chains for most, chains in DEFAULT_CHAINS if links <= most), 1)
+
+
+def refuse_misnamed(options: Mapping[str, Any]) -> None:
+    """Raise an `InputError` that suggests the right name of an argument of `fit`.
+
+    >>> refuse_misnamed({"random_state": 1})
+    Traceback (most recent call last):
+    ...
+    blockmix.errors.InputError: fit has no argument 'random_state'; did you mean seed=1?
+    """
+    for name, value in options.items():
+        if name in _MEANT:
+            shown = f"{value!r:.40}"
+            raise InputError(f"fit has no argument {name!r}; did you mean {_MEANT[name]}={shown}?")
 
 
 def _seed(value: Any) -> int:

@@ -10,10 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockmix.errors import InputError
+from blockmix.graph.accept import as_graph
 from blockmix.graph.graph import Graph
 from blockmix.graph.split import hold_out
 from blockmix.inference.fit import DEFAULT_HELD_OUT, MOST_HELD_OUT_LINKS, fit
 from blockmix.inference.plan import whole_number
+from blockmix.inference.request import refuse_misnamed
 from blockmix.samplers.starts.choose import choose_communities
 
 # The default grid: around the number of parts of the best hard partition.
@@ -99,7 +101,7 @@ class Selection:
 
 
 def select_communities(
-    graph: Graph,
+    graph: Any,
     grid: Iterable[int] | None = None,
     *,
     splits: int = 3,
@@ -111,7 +113,7 @@ def select_communities(
     """Fit every K of a grid to the same few splits of the network, and score the predictions of held-out pairs.
 
     Arguments:
-        graph: the network.
+        graph: the network, in any form that `as_graph` takes.
         grid: numbers of communities; by default a quarter to four times the number of parts of the best hard
             partition of the links that no split holds out.
         splits: how many random splits; with two or more the scores have intervals.
@@ -126,6 +128,8 @@ def select_communities(
     5
     """
     splits = whole_number("splits", splits, 1)
+    refuse_misnamed(options)
+    graph = as_graph(graph)
     share = (
         min(DEFAULT_HELD_OUT, MOST_HELD_OUT_LINKS / max(graph.n_edges, 1)) if held_out is None else held_out
     )

@@ -16,6 +16,7 @@ from blockmix.evaluate import CalibrationTable, Scores, calibration, score
 from blockmix.graph.graph import Graph
 from blockmix.graph.labels import Label
 from blockmix.graph.query import checked_pairs
+from blockmix.posterior.answers.methods import Answers
 from blockmix.posterior.covers import complete_cover, sure_members
 from blockmix.posterior.views import MembershipTable, StrengthTable, beta_interval
 from blockmix.tables.predictor import Predictor
@@ -43,7 +44,7 @@ class HeldOutPairs:
 
 
 @dataclass(frozen=True, eq=False)
-class Posterior:
+class Posterior(Answers):
     """The posterior, summarised. Communities are numbered by expected size, 0 the largest.
 
     `offsets`, `community`, `mean`, `sd` are the memberships in compressed rows, largest first; `draws` are

@@ -6,6 +6,7 @@ from functools import cache
 from importlib.resources import files
 
 from blockmix._version import __version__
+from blockmix.report.attributes import attributes_section
 from blockmix.report.communities import Findings
 from blockmix.report.diagnostics import diagnostics_section
 from blockmix.report.markup import Markup, element, joined, json_block, source_hash, void
@@ -43,6 +44,7 @@ def build_page(found: Findings, title: str, command: str | None, seed: int) -> s
             overview(found, title, remarks(found.post), command),
             _network(found, drawing, data_address(still_picture(found, drawing, colours)), block),
             _communities(found),
+            attributes_section(found.post),
             _bridges(found),
             diagnostics_section(found.post),
         ),

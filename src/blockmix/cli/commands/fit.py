@@ -11,6 +11,17 @@ import typer
 
 from blockmix.cli.deliver import deliver, guarded_run, warn_uncounted
 from blockmix.cli.guard import COVER_THRESHOLD, Seed, Verbose, warn
+from blockmix.cli.reading import (
+    Columns,
+    Edges,
+    Format,
+    Header,
+    Nodes,
+    Separator,
+    Weights,
+    read_network,
+    table_options,
+)
 from blockmix.errors import InputError
 
 if TYPE_CHECKING:
@@ -19,7 +30,6 @@ if TYPE_CHECKING:
     from blockmix.inference.run_folder.folder import RunFolder
     from blockmix.posterior.posterior import Posterior
 
-DATASET = "dataset:"
 _RUN, _PRIOR, _OUTPUT = "How long and how", "Model", "Output"
 
 
@@ -45,15 +55,7 @@ def sampler_names(incomplete: str) -> list[str]:
 
 
 def fit(
-    edges: Annotated[
-        str,
-        typer.Argument(
-            metavar="EDGES",
-            help="Edge list, plain or .gz: one link per line, two labels. - for standard input, "
-            "dataset:NAME for a known network (see blockmix datasets).",
-            show_default=False,
-        ),
-    ],
+    edges: Edges,
     communities: Annotated[
         str,
         typer.Option(
@@ -79,12 +81,12 @@ def fit(
             show_default="60.0",
         ),
     ] = None,
-    nodes: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help="Node labels, one per line, so that isolated nodes are in the network."
-        ),
-    ] = None,
+    nodes: Nodes = None,
+    format: Format = None,
+    sep: Separator = None,
+    header: Header = None,
+    columns: Columns = None,
+    weights: Weights = None,
     sampler: Annotated[
         str | None,
         typer.Option(
@@ -207,6 +209,7 @@ def fit(
       blockmix fit edges.txt                            a look at the communities
       blockmix fit edges.csv.gz -k 100 -o run --seed 7  all results in a folder
       blockmix fit dataset:netscience -k 30             a known network
+      blockmix fit mails.csv --columns sender,receiver --nodes people.csv
 
     The folder holds memberships.tsv (node, community, mean, sd),
     communities.txt (one community a line), held_out.tsv (pairs kept from the
@@ -225,6 +228,7 @@ def fit(
         held_out_kind=None if held_out_kind is None else held_out_kind.value, alpha=alpha, background=background,
         threads=threads, device=device, checkpoint=output, checkpoint_every=checkpoint_every, force=force,
     )  # fmt: skip
+    table = table_options(format, sep, header, columns, weights)
     if request.communities == 1 and not quiet:
         warn("one community: every node is a member, and only how likely a link is will be learned")
     began = time.perf_counter()
@@ -232,7 +236,7 @@ def fit(
         claim_folder(output, overwrite, {"threshold": threshold}) as folder,
         guarded_run(folder, request.every > 0),
     ):
-        graph = read_network(edges, nodes, threads, quiet)
+        graph = read_network(edges, nodes, threads, quiet, table)
         post = run(request, graph, folder, threshold, as_json, quiet)
     if not quiet:
         warn_uncounted(post, time_limit, time.perf_counter() - began)
@@ -271,20 +275,3 @@ def _options(sampler: str | None, kind: str, settings: list[str]) -> dict[str, A
     from blockmix.samplers import default_sampler
 
     return parse_settings(sampler or default_sampler(kind), kind, settings)
-
-
-def read_network(edges: str, nodes: Path | None, threads: int | None, quiet: bool) -> Graph:
-    """Read the network that EDGES names: a file, standard input, or dataset:NAME."""
-    if edges.startswith(DATASET):
-        from blockmix.graph.datasets.load import load_dataset
-
-        if nodes is not None:
-            raise InputError("--nodes goes with an edge list: a known network has its isolated nodes already")
-        graph = load_dataset(edges.removeprefix(DATASET))
-    else:
-        from blockmix.graph.reading.read import read_graph
-
-        graph = read_graph("/dev/stdin" if edges == "-" else edges, nodes=nodes, threads=threads)
-    if not quiet and graph.summary is not None:
-        warn(str(graph.summary))
-    return graph

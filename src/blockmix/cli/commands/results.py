@@ -25,7 +25,7 @@ def predict(
         str,
         typer.Argument(
             metavar="PAIRS",
-            help="Pairs of labels, one per line, plain or .gz; - for standard input.",
+            help="Pairs of labels, one per line, plain or compressed; - for standard input.",
             show_default=False,
         ),
     ],
@@ -77,10 +77,19 @@ def evaluate(
         Path,
         typer.Option(
             metavar="FILE",
-            help="Known communities, plain or .gz: one a line, labels separated by tabs or blanks.",
+            help="Known communities, plain or compressed: one a line, labels separated by tabs or blanks; or a node "
+            "and its group a line.",
             show_default=False,
         ),
     ],
+    layout: Annotated[
+        str,
+        typer.Option(
+            "--truth-layout",
+            metavar="LAYOUT",
+            help="communities: one a line; nodes: a node and its group a line; auto: recognised.",
+        ),
+    ] = "auto",
     threshold: Annotated[
         float,
         typer.Option(
@@ -107,7 +116,12 @@ def evaluate(
     from blockmix.posterior.storage import load
 
     post = load(result)
-    file = read_cover_file(truth, post.graph.labels)
+    file = read_cover_file(truth, post.graph.labels, layout)
+    if layout == "auto" and file.layout == "nodes":
+        warn(
+            f"{truth}: read as a node and its group a line, {len(file.communities):,} groups "
+            "(--truth-layout communities reads it as a community a line)"
+        )
     if file.n_unknown:
         warn(
             f"{truth}: {file.n_unknown:,} labels are not in the network and are left out "
@@ -120,6 +134,7 @@ def evaluate(
         names = ("perplexity", "log_loss", "auc", "average_precision")
         found: dict[str, Any] = asdict(agreement) | {name: held_out.get(name) for name in names}
         found |= {"nodes": post.graph.n_nodes, "threshold": threshold, "unknown_labels": file.n_unknown}
+        found["truth_layout"] = file.layout
         print_json(found)
     else:
         _print_agreement(post, agreement)

@@ -45,7 +45,7 @@ def select_k(
       blockmix select-k edges.txt                        around a first guess
       blockmix select-k edges.txt -g 5,10,20,40 --plot k.png
     """
-    from blockmix.cli.commands.fit import read_network
+    from blockmix.cli.reading import read_network
     from blockmix.inference.request import FitRequest
     from blockmix.inference.select import select_communities
 

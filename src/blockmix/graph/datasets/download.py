@@ -6,13 +6,9 @@ never reaches the cache. Every address of a network is tried before giving up.
 
 from __future__ import annotations
 
-import hashlib
-import http.client
 import os
 import re
 import tempfile
-import urllib.error
-import urllib.request
 from collections.abc import Callable
 from pathlib import Path
 from typing import IO
@@ -23,9 +19,7 @@ from blockmix.errors import InputError
 from blockmix.graph.datasets.load import by_hand, check_counts, read_covers, read_network
 from blockmix.graph.datasets.registry import Dataset, Source
 from blockmix.graph.graph import Graph
-
-TIMEOUT_SECONDS = 30.0
-_BLOCK = 1 << 18
+from blockmix.graph.reading.fetch import MOST_BYTES, Fetched, FetchError, fetch
 
 
 class _BadCopyError(Exception):
@@ -82,15 +76,10 @@ def _first_good(
             with tempfile.TemporaryDirectory(prefix=".download-", dir=target) as folder:
                 try:
                     name = prepare(source, Path(folder))
+                except FetchError as reason:
+                    failures.append(f"{reason}.")
                 except (_BadCopyError, InputError) as reason:
                     failures.append(f"{source.address}: {_without_folder(str(reason), folder)} (removed)")
-                except (
-                    urllib.error.URLError,
-                    http.client.HTTPException,
-                    TimeoutError,
-                    ConnectionError,
-                ) as reason:
-                    failures.append(f"{source.address}: {_network_words(reason)}")
                 else:
                     return _move(Path(folder), target, name)
     except OSError as reason:
@@ -108,12 +97,6 @@ def _without_folder(words: str, folder: str) -> str:
     return words.replace(folder + os.sep, "").rstrip(".")
 
 
-def _network_words(reason: Exception) -> str:
-    if isinstance(reason, urllib.error.HTTPError):
-        return f"the server answered {reason.code} {reason.reason}."
-    return f"no connection ({getattr(reason, 'reason', None) or reason or type(reason).__name__})."
-
-
 def _move(folder: Path, target: Path, name: str) -> Path:
     """Move what was prepared; the edge list last, since a network counts as present once it is there."""
     for file in sorted(folder.iterdir(), key=lambda path: path.name == name):
@@ -123,46 +106,28 @@ def _move(folder: Path, target: Path, name: str) -> Path:
 
 def _download(source: Source, target: Path, title: str) -> None:
     """Write the file behind an address, with a progress bar, and check its length and checksum."""
-    request = urllib.request.Request(source.address, headers={"User-Agent": "blockmix"})
-    with urllib.request.urlopen(request, timeout=TIMEOUT_SECONDS) as answer, target.open("wb") as out:
-        length = answer.headers.get("Content-Length")
-        promised = int(length) if length and length.isdigit() else None
-        received, checksum = _copy(answer, out, title, promised or source.size)
-    if promised is not None and received != promised:
-        raise _BadCopyError(f"the download was cut short: {received:,} of {promised:,} bytes arrived")
-    if source.size is not None and received != source.size:
-        raise _BadCopyError(f"the file has {received:,} bytes, not the {source.size:,} of the table")
-    if source.sha256 is not None and checksum != source.sha256:
+    with target.open("wb") as out:
+        found = _fetched(source, out, title)
+    if source.size is not None and found.received != source.size:
+        raise _BadCopyError(f"the file has {found.received:,} bytes, not the {source.size:,} of the table")
+    if source.sha256 is not None and found.sha256 != source.sha256:
         raise _BadCopyError(
-            f"the file is damaged or was changed: its SHA-256 is {checksum}, not {source.sha256}"
+            f"the file is damaged or was changed: its SHA-256 is {found.sha256}, not {source.sha256}"
         )
 
 
-def _copy(answer: IO[bytes], out: IO[bytes], title: str, total: int | None) -> tuple[int, str]:
+def _fetched(source: Source, out: IO[bytes], title: str) -> Fetched:
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
 
-    digest = hashlib.sha256()
-    received = 0
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task(title, total=total)
-        while block := _read(answer):
-            out.write(block)
-            digest.update(block)
-            received += len(block)
-            progress.update(task, completed=received)
-    return received, digest.hexdigest()
+        task = progress.add_task(title, total=source.size)
 
+        def show(received: int, promised: int | None) -> None:
+            progress.update(task, completed=received, total=promised or source.size)
 
-def _read(answer: IO[bytes]) -> bytes:
-    """Read the next block; treat a connection that breaks off like one that ends too early."""
-    try:
-        return answer.read(_BLOCK)
-    except http.client.IncompleteRead as broken:
-        return broken.partial
-    except OSError as broken:
-        raise ConnectionError(str(broken) or type(broken).__name__) from broken
+        return fetch(source.address, out, source.size or MOST_BYTES, show)
 
 
 def _say_check(entry: Dataset, source: Source, counts: str) -> None:

@@ -6,12 +6,9 @@ nodes without a link, NAME/communities*.txt.gz (or .txt) where a ground truth is
 
 from __future__ import annotations
 
-import gzip
 import os
 import sys
-import zlib
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +18,8 @@ from blockmix.graph.datasets.registry import REGISTRY, Dataset, find
 from blockmix.graph.graph import Graph
 
 DATA_VARIABLE = "BLOCKMIX_DATA"
+# A community of a hundred million nodes.
+LONGEST_COMMUNITY = 1 << 30
 
 
 def list_datasets() -> tuple[Dataset, ...]:
@@ -127,24 +126,20 @@ def check_counts(entry: Dataset, graph: Graph, path: Path) -> None:
 
 def read_covers(path: Path) -> list[NDArray[np.int64]]:
     """Read communities of integer labels, one per line, without comments (#) and repeated communities."""
-    opener: Any = gzip.open if path.suffix == ".gz" else open
+    from blockmix.graph.reading.source import Source
+
     covers: dict[bytes, NDArray[np.int64]] = {}
-    try:
-        with opener(path, "rb") as lines:
-            for number, line in enumerate(lines, 1):
-                if line.strip() and not line.startswith(b"#"):
-                    cover = _cover(line, path, number)
-                    covers.setdefault(cover.tobytes(), cover)
-    except (EOFError, gzip.BadGzipFile, zlib.error) as reason:
-        raise GraphFormatError(
-            f"the compressed file is broken: {reason}", path=path, remedy="Get it again."
-        ) from None
+    with Source(path) as source:
+        for number, line in source.lines(LONGEST_COMMUNITY):
+            if line.strip() and not line.startswith(b"#"):
+                cover = _cover(line, path, number)
+                covers.setdefault(cover.tobytes(), cover)
     return list(covers.values())
 
 
 def _cover(line: bytes, path: Path, number: int) -> NDArray[np.int64]:
     try:
-        return np.unique(np.array(line.split(), dtype=np.int64))
+        return np.unique(np.array([int(part) for part in line.split()], dtype=np.int64))
     except (ValueError, OverflowError):
         raise GraphFormatError(
             "a community has to be a line of integer labels", path=path, line=number, text=line

@@ -9,6 +9,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from blockmix.graph.labels import Labels
+from blockmix.numerics.hashing import KEY
 
 _FIRST_LABELS = 1 << 10
 _SLOTS_PER_LABEL = 2
@@ -52,7 +53,7 @@ class Interner:
         spans = np.stack((ends - np.array([len(e) for e in encoded], dtype=np.int64), ends), axis=1)
         buf = np.frombuffer(b"".join(encoded), dtype=np.uint8)
         hashes = np.empty(len(spans), dtype=np.uint64)
-        hash_spans(buf.copy(), spans, hashes)
+        hash_spans(buf.copy(), spans, KEY, hashes)
         return self.add(buf.copy(), spans, hashes)
 
     def _grow(self, most_text: int) -> None:

@@ -4,12 +4,17 @@ Kernels see only arrays. A block is a writable byte buffer whose last byte is a 
 need no bounds check. Integer labels are parsed to numbers, text labels to (start, length, hash) of the token.
 A label counts as an integer only in its canonical spelling: `007` and `+7` are text, because as the number 7
 they would not be written as the user's own labels.
+
+A separator is the byte itself: a comma, a semicolon, a pipe, a tab, or BLANKS for any run of blanks and tabs. Integers
+may also be parsed by the rule `ANY`, which takes blanks, tabs and commas as they come.
 """
 
 from __future__ import annotations
 
 import numpy as np
 from numba import njit
+
+from blockmix.numerics.hashing import hash_bytes
 
 OK = 0
 NOT_INTEGER = 1
@@ -21,8 +26,12 @@ EMPTY_FIELD = 6
 BAD_UTF8 = 7
 OPEN_QUOTE = 8
 AFTER_QUOTE = 9
+NO_COLUMN = 10
+BAD_WEIGHT = 11
+ZERO_WEIGHT = 12
 
-BLANKS, TABS, COMMAS = 0, 1, 2
+BLANKS, TABS, COMMAS, SEMICOLONS, PIPES = 32, 9, 44, 59, 124
+ANY = 0
 
 _LF, _CR, _TAB, _SPACE, _COMMA, _QUOTE = 10, 13, 9, 32, 44, 34
 _HASH, _PERCENT, _ZERO, _NINE, _MINUS = 35, 37, 48, 57, 45
@@ -55,10 +64,10 @@ def _skip_line(buf, i):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _rest_of_record(buf, i):  # type: ignore[no-untyped-def]
+def _rest_of_record(buf, i, mark):  # type: ignore[no-untyped-def]
     """Skip what follows the second label: (status, place, extra); extra is 1 where there are more columns."""
     i = _skip_blanks(buf, i)
-    if buf[i] == _COMMA:
+    if buf[i] == mark:
         i = _skip_blanks(buf, i + 1)
     extra = 0 if _at_line_end(buf, i) or buf[i] == _HASH or buf[i] == _PERCENT else 1
     status, i = _skip_line(buf, i)
@@ -66,12 +75,12 @@ def _rest_of_record(buf, i):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _ends_label(c):  # type: ignore[no-untyped-def]
-    return c in (_SPACE, _TAB, _COMMA, _LF, _CR)
+def _ends_label(c, mark):  # type: ignore[no-untyped-def]
+    return c in (_SPACE, _TAB, _LF, _CR) or c == mark
 
 
 @njit(cache=True, nogil=True)
-def _integer(buf, i):  # type: ignore[no-untyped-def]
+def _integer(buf, i, mark):  # type: ignore[no-untyped-def]
     """Parse one integer, also in double quotes: (status, value, place behind it)."""
     quoted = buf[i] == _QUOTE
     if quoted:
@@ -92,7 +101,7 @@ def _integer(buf, i):  # type: ignore[no-untyped-def]
         if buf[i] != _QUOTE:
             return NOT_INTEGER, np.int64(0), i
         i += 1
-    if not _ends_label(buf[i]):
+    if not _ends_label(buf[i], mark):
         return NOT_INTEGER, np.int64(0), i
     if digits > 19 or value > _LARGEST + np.uint64(negative):
         return OVERFLOW, np.int64(0), i
@@ -101,42 +110,55 @@ def _integer(buf, i):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _integer_record(buf, i):  # type: ignore[no-untyped-def]
+def _integer_record(buf, i, separator):  # type: ignore[no-untyped-def]
     """Parse any line: (status, place, a, b, extra, found); found is 0 for blank lines and comments."""
     a = np.int64(0)
     b = np.int64(0)
+    mark = _COMMA if separator == ANY else separator
     i = _skip_blanks(buf, i)
     if _at_line_end(buf, i) or buf[i] == _HASH or buf[i] == _PERCENT:
         status, i = _skip_line(buf, i)
         return status, i, a, b, 0, 0
-    if buf[i] == _COMMA:
+    if buf[i] == mark:
         return EMPTY_FIELD, i, a, b, 0, 0
-    status, a, after = _integer(buf, i)
+    status, a, after = _integer(buf, i, mark)
     if status != OK:
         return status, i, a, b, 0, 0
-    i = _skip_blanks(buf, after)
-    comma = buf[i] == _COMMA
-    if comma:
+    i = after
+    while buf[i] == _SPACE or (buf[i] == _TAB and mark != _TAB):
+        i += 1
+    marked = buf[i] == mark
+    if marked:
         i = _skip_blanks(buf, i + 1)
-    if _at_line_end(buf, i) or buf[i] == _COMMA:
-        return EMPTY_FIELD if comma or buf[i] == _COMMA else ONE_COLUMN, i, a, b, 0, 0
+    empty = buf[i] == mark or (marked and mark > _SPACE)
+    if _at_line_end(buf, i) or buf[i] == mark:
+        return EMPTY_FIELD if empty else ONE_COLUMN, i, a, b, 0, 0
     if buf[i] == _CR:
         return LONE_CR, i, a, b, 0, 0
-    status, b, after = _integer(buf, i)
+    if not marked and separator != ANY and separator != BLANKS:
+        # A blank inside a label, which is therefore text.
+        return NOT_INTEGER, i, a, b, 0, 0
+    status, b, after = _integer(buf, i, mark)
     if status != OK:
         return status, i, a, b, 0, 0
-    status, i, extra = _rest_of_record(buf, after)
+    if separator != ANY and separator != BLANKS:
+        behind = _skip_blanks(buf, after)
+        if separator == _TAB:
+            behind = after
+        if not (buf[behind] == mark or _at_line_end(buf, behind)):
+            return NOT_INTEGER, i, a, b, 0, 0
+    status, i, extra = _rest_of_record(buf, after, mark)
     return status, i, a, b, extra, 1
 
 
 @njit(cache=True, nogil=True)
-def parse_integers(buf, size, pairs):  # type: ignore[no-untyped-def]
-    """Parse lines of integer labels from buf[:size] into pairs.
+def parse_integers(buf, size, separator, pairs):  # type: ignore[no-untyped-def]
+    """Parse lines of integer labels from buf[:size] into pairs; `separator` may be ANY.
 
     Return (status, records, lines, extra, line start, place): after an error, `lines` are the whole lines
     before it and `place` is the byte where it is.
 
-    The usual line, two short runs of digits, is parsed here in one piece: split into functions it takes twice
+    The usual line of ANY, two short runs of digits, is parsed here in one piece: split into functions it takes twice
     the time, because the compiler then no longer sees that places are never negative. Everything else is parsed by
     `_integer_record`.
     """
@@ -145,7 +167,7 @@ def parse_integers(buf, size, pairs):  # type: ignore[no-untyped-def]
         start = i
         a = np.int64(buf[i]) - _ZERO
         b = np.int64(0)
-        plain = bool(0 <= a <= 9)
+        plain = bool(0 <= a <= 9) and separator == ANY
         if plain:
             i += 1
             digit = np.int64(buf[i]) - _ZERO
@@ -179,9 +201,9 @@ def parse_integers(buf, size, pairs):  # type: ignore[no-untyped-def]
                 plain &= buf[i] == _SPACE or buf[i] == _TAB or buf[i] == _COMMA
         if plain:
             found = 1
-            status, i, extra = _rest_of_record(buf, i)
+            status, i, extra = _rest_of_record(buf, i, _COMMA)
         else:
-            status, i, a, b, extra, found = _integer_record(buf, start)
+            status, i, a, b, extra, found = _integer_record(buf, start, separator)
         if status != OK:
             return status, records, lines, extras, start, i
         if found:
@@ -225,9 +247,7 @@ def _valid_utf8(buf, i, end):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _separates(c, separator):  # type: ignore[no-untyped-def]
-    if separator == COMMAS:
-        return c == _COMMA
-    return c == _TAB or (separator == BLANKS and c == _SPACE)
+    return c == separator or (separator == BLANKS and c == _TAB)
 
 
 @njit(cache=True, nogil=True)
@@ -248,7 +268,7 @@ def _quoted_text(buf, i, separator):  # type: ignore[no-untyped-def]
         buf[end] = buf[i]
         end += 1
         i += 1
-    after = _skip_blanks(buf, i) if separator == COMMAS else i
+    after = _skip_blanks(buf, i) if separator > BLANKS else i
     while separator == TABS and buf[after] == _SPACE:
         after += 1
     if not (_separates(buf[after], separator) or _at_line_end(buf, after)):
@@ -285,20 +305,6 @@ def _text(buf, i, separator):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _hash(buf, start, end):  # type: ignore[no-untyped-def]
-    """Hash by FNV-1a with the finaliser of splitmix64: labels that differ in one digit must be far apart.
-
-    Equal hashes are always checked byte by byte, so a collision costs time and nothing else.
-    """
-    h = np.uint64(0xCBF29CE484222325)
-    for i in range(start, end):
-        h = (h ^ np.uint64(buf[i])) * np.uint64(0x100000001B3)
-    h = (h ^ (h >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    h = (h ^ (h >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return h ^ (h >> np.uint64(31))
-
-
-@njit(cache=True, nogil=True)
 def _text_record(buf, i, separator):  # type: ignore[no-untyped-def]
     """Parse any line: (status, place, start and end of both labels, extra, found)."""
     i = _skip_blanks(buf, i)
@@ -312,17 +318,20 @@ def _text_record(buf, i, separator):  # type: ignore[no-untyped-def]
         return ONE_COLUMN, i, 0, 0, 0, 0, 0, 0
     i = _skip_blanks(buf, i + 1)
     if _at_line_end(buf, i):
-        return EMPTY_FIELD if separator == COMMAS else ONE_COLUMN, i, 0, 0, 0, 0, 0, 0
+        return EMPTY_FIELD if separator > BLANKS else ONE_COLUMN, i, 0, 0, 0, 0, 0, 0
     status, b, b_end, i = _text(buf, i, separator)
     if status != OK:
         return status, i, 0, 0, 0, 0, 0, 0
-    status, i, extra = _rest_of_record(buf, i)
+    status, i, extra = _rest_of_record(buf, i, separator)
     return status, i, a, a_end, b, b_end, extra, 1
 
 
 @njit(cache=True, nogil=True)
-def parse_texts(buf, size, separator, spans, hashes):  # type: ignore[no-untyped-def]
-    """Parse lines of text labels: two (start, end) spans and two hashes a record; return the same values."""
+def parse_texts(buf, size, separator, key, spans, hashes):  # type: ignore[no-untyped-def]
+    """Parse lines of text labels: two (start, end) spans and two keyed hashes a record; return the same values.
+
+    Equal hashes are always checked byte by byte, so a collision costs time and nothing else.
+    """
     i, records, lines, extras = 0, 0, 0, 0
     while i < size:
         line = i
@@ -334,8 +343,8 @@ def parse_texts(buf, size, separator, spans, hashes):  # type: ignore[no-untyped
             spans[2 * records, 1] = a_end
             spans[2 * records + 1, 0] = b
             spans[2 * records + 1, 1] = b_end
-            hashes[2 * records] = _hash(buf, a, a_end)
-            hashes[2 * records + 1] = _hash(buf, b, b_end)
+            hashes[2 * records] = hash_bytes(buf, a, a_end, key)
+            hashes[2 * records + 1] = hash_bytes(buf, b, b_end, key)
             records += 1
             extras += extra
         lines += 1
@@ -343,7 +352,7 @@ def parse_texts(buf, size, separator, spans, hashes):  # type: ignore[no-untyped
 
 
 @njit(cache=True, nogil=True)
-def hash_spans(buf, spans, hashes):  # type: ignore[no-untyped-def]
+def hash_spans(buf, spans, key, hashes):  # type: ignore[no-untyped-def]
     """Compute the hashes that parse_texts would have given these labels."""
     for t in range(spans.shape[0]):
-        hashes[t] = _hash(buf, spans[t, 0], spans[t, 1])
+        hashes[t] = hash_bytes(buf, spans[t, 0], spans[t, 1], key)

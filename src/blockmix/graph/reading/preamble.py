@@ -1,4 +1,4 @@
-"""The top of an edge list: byte-order mark, comments, declared counts, column names.
+"""The top of an edge list: byte-order mark, comments, declared counts, column names, separator.
 
 A first line is skipped only where it cannot be a link: one lone number (a count), the size line behind a
 `%%MatrixMarket` banner, words above nothing but integers, or the usual names of two columns. A line `N M` looks
@@ -9,33 +9,32 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from pathlib import Path
+from typing import Any
 
 from blockmix.errors import GraphFormatError, readable
-from blockmix.graph.reading.parser import BLANKS, COMMAS, TABS
-from blockmix.graph.reading.source import Source
+from blockmix.graph.reading.dialect import Dialect, find_ends, place_of, sniff_separator, split_fields
+from blockmix.graph.reading.parser import ANY, BLANKS, COMMAS, TABS
+from blockmix.graph.reading.source import BYTE_ORDER_MARK, Source
 
 _HEAD_BYTES = 1 << 16
 _MOST_HEAD_BYTES = 1 << 24
-_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+# So many lines are looked at to find the separator.
+_SNIFFED_LINES = 20
 _NODES = re.compile(rb"\b(?:nodes|vertices)\s*[:=]?\s*(\d{1,18})\b", re.IGNORECASE)
 _EDGES = re.compile(rb"\b(?:edges|links)\s*[:=]?\s*(\d{1,18})\b", re.IGNORECASE)
 _NUMBER = re.compile(rb"[+-]?\.?\d")
 _INTEGER = re.compile(rb"\d{1,18}")
-# How files of other formats begin; read as links they would give a small and wrong network.
-_OTHER_FORMATS = (
-    (re.compile(rb"<(\?xml|graphml|gexf)\b", re.IGNORECASE), "XML, such as GraphML or GEXF"),
-    (re.compile(rb"(graph|digraph)\s*\[|(graph|digraph)\s+\w*\s*\{", re.IGNORECASE), "GML or DOT"),
-    (re.compile(rb"\*vertices\b", re.IGNORECASE), "Pajek"),
-)
-_COLUMN_NAMES = (
-    {b"source", b"target"},
-    {b"from", b"to"},
-    {b"src", b"dst"},
-    {b"src", b"dest"},
-    {b"node1", b"node2"},
-    {b"node_a", b"node_b"},
-)
+_WEIGHT_NAMES = {"weight", "weights", "w"}
+
+
+@dataclass(frozen=True)
+class Pick:
+    """Which columns hold the labels and the weight (-1 for none), counted from 0; the first two are not picked."""
+
+    first: int
+    second: int
+    weight: int = -1
+    merge: bool = False
 
 
 @dataclass(frozen=True)
@@ -46,12 +45,44 @@ class Preamble:
     begin: int
     lines: int = 0
     separator: int = BLANKS
+    strict: bool = False
     header: str | None = None
     declared_nodes: int | None = None
     declared_edges: int | None = None
     matrix_size: int | None = None
     first_pair: tuple[int, int] | None = None
     named: bool = False
+    pick: Pick | None = None
+    columns: tuple[str, ...] = ()
+    n_columns: int = 2
+
+    @property
+    def integer_rule(self) -> int:
+        """How integers are separated: blanks, tabs and commas as they come, unless the file or the user says more."""
+        loose = not self.strict and self.separator in (BLANKS, TABS, COMMAS)
+        picked = self.pick is not None
+        return ANY if loose and not picked else self.picked_separator
+
+    @property
+    def picked_separator(self) -> int:
+        """The separator of what the parser reads: columns that were picked from blanks are joined by tabs."""
+        return TABS if self.pick is not None and self.separator == BLANKS else self.separator
+
+    @property
+    def ignored(self) -> tuple[str, ...]:
+        """The columns that are not used, by name, or else by number."""
+        pick = self.pick or Pick(0, 1)
+        used = {pick.first, pick.second, pick.weight}
+        others = [i for i in range(self.n_columns) if i not in used]
+        if self.header is not None and self.columns:
+            names = {i: readable(name) for i, name in enumerate(self.columns) if name}
+            return tuple(names.get(i, f"column {i + 1}") for i in others)
+        return tuple(f"column {i + 1}" for i in others)
+
+    @property
+    def has_weights(self) -> bool:
+        """Whether a column that is not used has the name of weights."""
+        return any(name.strip("'").lower() in _WEIGHT_NAMES for name in self.ignored)
 
     def as_text(self) -> Preamble:
         """Return the preamble of the same file if labels are text: words in the first line are then a link.
@@ -63,21 +94,21 @@ class Preamble:
         return replace(self, begin=self.top, lines=0, header=None)
 
 
-def read_preamble(source: Source) -> Preamble:
+def read_preamble(source: Source, dialect: Dialect) -> Preamble:
     """Look at the first data line and everything above it."""
     size = _HEAD_BYTES
     while True:
         head = source.head(size)
         whole = len(head) < size
-        begin, line, comments = _first_data_line(head)
+        begin, line, comments = first_data_line(head)
         if whole or begin + len(line) < len(head) or size >= _MOST_HEAD_BYTES:
-            return _judge(source.path, head, begin, line, comments)
+            return _Judge(source.name, head, begin, line, comments, dialect).preamble()
         size *= 4
 
 
-def _first_data_line(head: bytes) -> tuple[int, bytes, list[bytes]]:
+def first_data_line(head: bytes) -> tuple[int, bytes, list[bytes]]:
     """Return (offset, text with its line end) of the first line that is neither blank nor a comment."""
-    begin = 3 if head.startswith(_BYTE_ORDER_MARK) else 0
+    begin = len(BYTE_ORDER_MARK) if head.startswith(BYTE_ORDER_MARK) else 0
     comments: list[bytes] = []
     while begin < len(head):
         end = head.find(b"\n", begin) + 1 or len(head)
@@ -91,76 +122,133 @@ def _first_data_line(head: bytes) -> tuple[int, bytes, list[bytes]]:
     return begin, b"", comments
 
 
-def _judge(path: Path, head: bytes, begin: int, line: bytes, comments: list[bytes]) -> Preamble:
-    above = head.count(b"\n", 0, begin)
-    _refuse_other_formats(path, line, above + 1)
-    after = begin + len(line)
-    separator = _separator(line)
-    tokens = _tokens(line, separator)
-    nodes, edges = _declared(comments)
-    size = None
-    if comments and comments[0].lower().startswith(b"%%matrixmarket"):
-        size, edges = _matrix_size(path, comments[0], tokens, above + 1, line)
-        nodes = size
-    lone_count = len(tokens) == 1 and _INTEGER.fullmatch(tokens[0]) and after < len(head)
-    top = len(_BYTE_ORDER_MARK) if head.startswith(_BYTE_ORDER_MARK) else 0
-    found = Preamble(top, top, 0, separator, None, nodes, edges, size)
-    if size is not None or lone_count:
-        next_line = _first_data_line(head[after:])[1]
-        nodes = size if size is not None else int(tokens[0])
-        return replace(
-            found, begin=after, lines=above + 1, separator=_separator(next_line), declared_nodes=nodes
-        )
-    if tokens and _are_words(line, tokens[:2]):
-        _check_column_names(path, tokens, above + 1, line)
-        named = {token.lower() for token in tokens[:2]} in _COLUMN_NAMES
-        return replace(found, begin=after, lines=above + 1, header=readable(line.strip(b"\r\n")), named=named)
-    if len(tokens) == 2 and all(_INTEGER.fullmatch(t) for t in tokens):
-        return replace(found, first_pair=(int(tokens[0]), int(tokens[1])))
+def data_lines(head: bytes, most: int = _SNIFFED_LINES) -> list[bytes]:
+    """Return the first lines that are neither blank nor comments, without one that the end of `head` cuts."""
+    found: list[bytes] = []
+    begin, line, _ = first_data_line(head)
+    while line and len(found) < most:
+        if found and not line.endswith(b"\n"):
+            break
+        found.append(line)
+        head = head[begin + len(line) :]
+        begin, line, _ = first_data_line(head)
     return found
 
 
-def _refuse_other_formats(path: Path, line: bytes, number: int) -> None:
-    text = line.strip()
-    for start, name in _OTHER_FORMATS:
-        if start.match(text):
-            raise GraphFormatError(
-                f"this is no list of links but looks like {name}",
-                path=path,
-                line=number,
-                column=1,
-                text=text,
-                remedy="Read it with networkx and use Graph.from_networkx, or export an edge list.",
+class _Judge:
+    """Decides what the first data line is, from the head of the file and what the user says."""
+
+    def __init__(
+        self, path: str, head: bytes, begin: int, line: bytes, comments: list[bytes], dialect: Dialect
+    ) -> None:
+        self.path, self.head, self.begin, self.line, self.comments = path, head, begin, line, comments
+        self.dialect = dialect
+        self.above = head.count(b"\n", 0, begin)
+        self.where: dict[str, Any] = {
+            "path": path, "line": self.above + 1, "column": 1, "text": line.strip(b"\r\n"),
+            "remedy": "Name the columns as the first line does, or count them from 1.",
+        }  # fmt: skip
+
+    def preamble(self) -> Preamble:
+        top = len(BYTE_ORDER_MARK) if self.head.startswith(BYTE_ORDER_MARK) else 0
+        after = self.begin + len(self.line)
+        nodes, edges = _declared(self.comments)
+        found = Preamble(top, top, declared_nodes=nodes, declared_edges=edges)
+        matrix = bool(self.comments) and self.comments[0].lower().startswith(b"%%matrixmarket")
+        blank = split_fields(self.line, BLANKS)
+        lone_count = _INTEGER.fullmatch(self.line.strip(b" \t\r\n")) is not None and after < len(self.head)
+        skipped = matrix or (lone_count and not self.dialect.given)
+        rest = self.head[after:] if skipped else self.head[self.begin :]
+        lines = data_lines(rest)
+        number = self.above + 1 + (1 if skipped else 0)
+        separator = self.dialect.separator or sniff_separator(lines, self.path, number)
+        found = replace(found, separator=separator, strict=self.dialect.separator not in (None, BLANKS))
+        if self.dialect.separator == BLANKS:
+            found = replace(found, strict=True)
+        if matrix:
+            size, edges = _matrix_size(self.path, self.comments[0], blank, self.above + 1, self.line)
+            found = replace(found, declared_nodes=size, declared_edges=edges, matrix_size=size)
+        if skipped:
+            fields = split_fields(lines[0], separator) if lines else []
+            nodes = found.matrix_size if matrix else int(blank[0])
+            return replace(
+                found, begin=after, lines=self.above + 1, declared_nodes=nodes, n_columns=max(2, len(fields))
             )
+        return self._with_columns(found, lines, after)
+
+    def _with_columns(self, found: Preamble, lines: list[bytes], after: int) -> Preamble:
+        separator = found.separator
+        fields, merge = self._fields(lines, separator)
+        names = _texts(fields)
+        ends = find_ends(names) if _printable(self.line) else None
+        header = self.dialect.header
+        if header is None:
+            named = ends is not None or bool(self.dialect.by_name)
+            header = bool(fields) and (named or _are_words(self.line, fields[:2]))
+        else:
+            named = header
+        pick = self._pick(names if header else None, ends if header else None, len(fields), merge)
+        found = replace(found, pick=pick, n_columns=len(fields))
+        if header:
+            return replace(
+                found, begin=after, lines=self.above + 1, header=readable(self.line.strip(b"\r\n")),
+                named=named, columns=tuple(names), n_columns=max(len(fields), _widest(lines[1:2], separator)),
+            )  # fmt: skip
+        if len(fields) == 2 and all(_INTEGER.fullmatch(field) for field in fields):
+            return replace(found, first_pair=(int(fields[0]), int(fields[1])))
+        return found
+
+    def _fields(self, lines: list[bytes], separator: int) -> tuple[list[bytes], bool]:
+        """Return the fields of the first line, and whether runs of the separator are one.
+
+        Two tabs in a row are one where that gives the next line as many fields; otherwise there is an empty cell
+        between them, as above the index that pandas writes.
+        """
+        fields = split_fields(self.line, separator)
+        if separator != TABS:
+            return fields, separator == BLANKS
+        merged = split_fields(self.line, TABS, merge_tabs=True)
+        if len(merged) == len(fields):
+            return fields, False
+        if len(lines) < 2 or len(split_fields(lines[1], TABS, merge_tabs=True)) == len(merged):
+            return merged, True
+        return fields, False
+
+    def _pick(
+        self, names: list[str] | None, ends: tuple[int, int] | None, count: int, merge: bool
+    ) -> Pick | None:
+        first, second = (0, 1) if ends is None else ends
+        if self.dialect.columns is not None:
+            first, second = (place_of(c, names, count, self.where) for c in self.dialect.columns)
+        weight = -1
+        if self.dialect.weights is not None:
+            weight = place_of(self.dialect.weights, names, count, self.where)
+        if len({first, second, weight}) < 3:
+            raise GraphFormatError("one column is named for two things", **self.where)
+        if {first, second} == {0, 1} and weight < 0:
+            return None
+        return Pick(first, second, weight, merge)
 
 
-def _are_words(line: bytes, tokens: list[bytes]) -> bool:
-    """Return whether these could be column names: readable text, none of it a number of any spelling."""
+def _texts(fields: list[bytes]) -> list[str]:
+    return [field.decode("utf-8", errors="replace") for field in fields]
+
+
+def _widest(lines: list[bytes], separator: int) -> int:
+    return max((len(split_fields(line, separator)) for line in lines), default=0)
+
+
+def _printable(line: bytes) -> bool:
     try:
-        printable = line.strip(b"\r\n").replace(b"\t", b" ").decode("utf-8").isprintable()
+        return line.strip(b"\r\n").replace(b"\t", b" ").decode("utf-8").isprintable()
     except UnicodeDecodeError:
         return False
-    return printable and all(tokens) and not any(_NUMBER.match(token) for token in tokens)
 
 
-def _separator(line: bytes) -> int:
-    """Return how text labels are separated: by the first tab or comma outside quotes, otherwise by blanks.
-
-    A comma behind a brace belongs to an attribute dictionary, as networkx writes it, and separates nothing.
-    """
-    bare = re.sub(rb'"[^"]*"', b"", line.strip(b" \t\r\n")).split(b"{")[0]
-    if b"\t" in bare:
-        return TABS
-    return COMMAS if b"," in bare else BLANKS
-
-
-def _tokens(line: bytes, separator: int) -> list[bytes]:
-    text = line.strip(b" \t\r\n")
-    if separator == BLANKS:
-        parts = text.split()
-    else:
-        parts = text.split(b"\t" if separator == TABS else b",")
-    return [part.strip(b' \t"') for part in parts]
+def _are_words(line: bytes, fields: list[bytes]) -> bool:
+    """Return whether these could be column names: readable text, none of it a number of any spelling."""
+    words = all(fields) and not any(_NUMBER.match(field) for field in fields)
+    return words and _printable(line)
 
 
 def _declared(comments: list[bytes]) -> tuple[int | None, int | None]:
@@ -170,44 +258,25 @@ def _declared(comments: list[bytes]) -> tuple[int | None, int | None]:
     return (int(nodes[1]) if nodes else None), (int(edges[1]) if edges else None)
 
 
-def _matrix_size(path: Path, banner: bytes, tokens: list[bytes], number: int, line: bytes) -> tuple[int, int]:
+def _matrix_size(path: str, banner: bytes, fields: list[bytes], number: int, line: bytes) -> tuple[int, int]:
     """Return nodes and entries of a Matrix Market coordinate file, which must be square."""
-    where = {"path": path, "line": number, "column": 1, "text": line.strip(b"\r\n")}
-    if b"coordinate" not in banner.lower():
-        raise GraphFormatError(
-            "only Matrix Market files in coordinate format list links",
-            path=path,
-            line=1,
-            column=1,
-            text=banner,
-            remedy="Write the matrix in coordinate format.",
-        )
-    if len(tokens) < 3 or not all(_INTEGER.fullmatch(t) for t in tokens[:3]):
+    where: dict[str, Any] = {"path": path, "line": number, "column": 1, "text": line.strip(b"\r\n")}
+    if len(fields) < 3 or not all(_INTEGER.fullmatch(field) for field in fields[:3]):
         raise GraphFormatError(
             "the size line of a Matrix Market file is missing",
-            **where,  # type: ignore[arg-type]
+            **where,
             remedy="The first line behind the comments must read: rows columns entries.",
         )
-    rows, columns, entries = (int(t) for t in tokens[:3])
+    rows, columns, entries = (int(field) for field in fields[:3])
     if rows != columns:
         raise GraphFormatError(
             f"a {rows} by {columns} matrix is not an adjacency matrix",
-            **where,  # type: ignore[arg-type]
+            **where,
             remedy="Links join nodes of one set: rows and columns must be as many.",
         )
+    if b"coordinate" not in banner.lower():
+        raise GraphFormatError(
+            "only Matrix Market files in coordinate format list links", **where,
+            remedy="Write the matrix in coordinate format.",
+        )  # fmt: skip
     return rows, entries
-
-
-def _check_column_names(path: Path, tokens: list[bytes], number: int, line: bytes) -> None:
-    """Refuse a table whose named ends of a link are not its first two columns: it would be misread."""
-    names = [token.lower() for token in tokens]
-    for pair in _COLUMN_NAMES:
-        if pair <= set(names) and set(names[:2]) != pair:
-            raise GraphFormatError(
-                "the labels of a link must be the first two columns",
-                path=path,
-                line=number,
-                column=1,
-                text=line.strip(b"\r\n"),
-                remedy="Reorder the columns, or load the table with pandas and use Graph.from_pandas.",
-            )

@@ -1,115 +1,120 @@
-"""Reading edge lists: text, plain or .gz, into a `Graph`, or one error that names the line."""
+"""`read_graph`: any file with a network in it, into a `Graph`, or one error that says where and what to do."""
 
 from __future__ import annotations
 
 import os
-from collections import deque
-from collections.abc import Callable, Generator, Iterable
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import closing
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from blockmix.errors import GraphFormatError, InputError
-from blockmix.graph.build import node_dtype
-from blockmix.graph.edges import assemble, node_labels
+from blockmix.errors import InputError
 from blockmix.graph.graph import Graph
-from blockmix.graph.labels import Labels
-from blockmix.graph.reading import parser
-from blockmix.graph.reading.intern import Interner
-from blockmix.graph.reading.nodes import read_node_labels
-from blockmix.graph.reading.preamble import Preamble, read_preamble
-from blockmix.graph.reading.source import Bytes, Source
-from blockmix.graph.relabel import number_integers
+from blockmix.graph.reading.dialect import Column, Dialect
+from blockmix.graph.reading.edge_list import read_edge_list
+from blockmix.graph.reading.formats.detect import check_format, detect
+from blockmix.graph.reading.named import described, with_nodes
+from blockmix.graph.reading.nodes import NodeList, read_nodes
+from blockmix.graph.reading.source import Source
 
-FilePath = str | os.PathLike[str]
-_INT32 = np.iinfo(np.int32)
-# A Matrix Market file may declare more nodes than it lists, but within limits: a damaged size line
-# must not ask for all memory.
-_DECLARED_PER_RECORD = 100
-_ALWAYS_DECLARED = 10_000_000
+FilePath = str | os.PathLike[str] | IO[Any]
 
 
 def read_graph(
     path: FilePath,
     *,
     nodes: FilePath | NDArray[Any] | Iterable[Any] | None = None,
+    format: str | None = None,
+    sep: str | None = None,
+    header: bool | None = None,
+    columns: Sequence[Column] | None = None,
+    weights: Column | None = None,
     threads: int | None = None,
 ) -> Graph:
-    """Read an undirected network from a text edge list, plain or gzip-compressed.
+    """Read an undirected network from a file, plain or compressed (gz, bz2, xz, zip, zst), whatever its format.
 
-    One link per line: two labels separated by blanks, tabs or commas. Integer labels are kept as integers and
-    numbered by value; any other label makes all labels text, numbered by first appearance. Lines that start
-    with `#` or `%` are comments; columns after the second are ignored; both directions and repeats are merged
-    and self-loops dropped. `graph.summary` counts all of it.
+    In an edge list there is one link per line: two labels separated by blanks, tabs, commas, semicolons or pipes.
+    Integer labels are kept as integers and numbered by value; any other label makes all labels text, numbered by
+    first appearance. Lines that start with `#` or `%` are comments; columns that are not used are named in the
+    summary; both directions and repeats are merged and self-loops dropped. `graph.summary` counts all of it.
+
+    Other formats are recognised by what the file contains: Matrix Market, adjacency matrices as text, METIS, JSON
+    (node-link), and with extras GraphML, GEXF, GML, Pajek (`networkx`) and Parquet (`io`).
 
     Arguments:
-        path: the edge list. Quoted fields, a row of column names above integers, a count on a line of its own
-            and Matrix Market coordinate files are understood.
-        nodes: labels of nodes that may have no link: a file with one label per line, or a sequence.
+        path: a path, "-" for standard input, an https address, or an open file. Quoted fields, a row of column names
+            above integers, columns named source and target (or the like) and a count on a line of its own are
+            understood.
+        nodes: labels of nodes that may have no link, one a line, or a table with a column of labels and others of
+            attributes: a file, a data frame, a mapping of columns, or a sequence of labels.
+        format: the format, where it cannot be recognised: "edges", "matrix", "matrix-market", "graphml", "gexf",
+            "gml", "pajek", "json", "parquet" or "metis".
+        sep: what separates the columns of an edge list: " ", "\\t", ",", ";" or "|".
+        header: whether the first line of an edge list names its columns.
+        columns: the two columns with the labels, by name or by number, counted from 1.
+        weights: a column of weights, by name or number. They are checked, each must be a number above zero, and not
+            used: the model has no weights.
         threads: how many threads parse; by default, as many as there are processors. The result is the same.
 
     Raises:
         GraphFormatError: naming the path, the line, the column, the text found there and the remedy.
+
+    >>> import io
+    >>> graph = read_graph(io.StringIO("source;target\\nann;bob\\nbob;cem\\n"))
+    >>> list(graph.labels), graph.n_edges
+    (['ann', 'bob', 'cem'], 2)
     """
     n_threads = _threads(threads)
-    isolated = _isolated(nodes)
+    chosen = check_format(format)
+    dialect = Dialect.checked(sep, header, columns, weights)
+    listed = None if nodes is None else read_nodes(nodes)
     with Source(path) as source:
-        top = read_preamble(source)
-        listed = _read_integers(source, top, n_threads)
-        if listed is None:
-            top = top.as_text()
-        if listed is not None and (isolated is None or isolated.dtype.kind == "i"):
-            chunks, labels = _number(source, top, listed, isolated)
-        else:
-            listed, labels = _read_texts(source, top, isolated, n_threads)
-            chunks = listed.chunks
-    notes = _notes(top, listed, labels)
-    return assemble(
-        chunks,
-        labels,
-        threads=n_threads,
-        source=os.fspath(path),
-        records=listed.records,
-        extra_columns=listed.extra,
-        header=top.header,
-        declared_nodes=top.declared_nodes,
-        declared_edges=top.declared_edges,
-        notes=notes,
-    )
+        kind = chosen or detect(source)
+        if dialect.given and chosen is None and kind in ("matrix", "metis"):
+            # These look like tables of links, and the user says that it is one.
+            kind = "edges"
+        if kind in ("edges", "parquet"):
+            return _read_table(source, kind, dialect, listed, n_threads)
+        if dialect.given:
+            names = ", ".join(dialect.given)
+            raise InputError(f"{names}: a file in the format {kind!r} has no columns to choose; leave it out")
+        graph = _read_other(source, kind, n_threads)
+    return graph if listed is None else with_nodes(graph, listed)
 
 
-@dataclass
-class _Listed:
-    """The links of a file as they were listed."""
+def _read_table(source: Source, kind: str, dialect: Dialect, nodes: NodeList | None, threads: int) -> Graph:
+    isolated = None if nodes is None else nodes.labels
+    if kind == "edges":
+        return described(read_edge_list(source, dialect, isolated, threads), nodes)
+    from blockmix.graph.reading.formats.parquet import read_parquet
 
-    chunks: list[NDArray[Any]]
-    records: int = 0
-    lines: int = 0
-    extra: int = 0
-
-    def add(self, block: _Block) -> None:
-        self.records += block.records
-        self.lines += block.lines
-        self.extra += block.extra
+    return described(read_parquet(source, dialect, isolated), nodes)
 
 
-class _Block(NamedTuple):
-    """What a block of lines gave; `column` and `found` describe the first thing wrong with it."""
+def _read_other(source: Source, kind: str, threads: int) -> Graph:
+    """Read a format that is not a table of links; each reader is imported when it is needed."""
+    if kind == "matrix-market":
+        if b"coordinate" in source.head(200).split(b"\n")[0].lower():
+            return read_edge_list(source, Dialect(), None, threads)
+        from blockmix.graph.reading.formats.matrix import read_matrix_market_array
 
-    status: int
-    records: int
-    lines: int
-    extra: int
-    pairs: NDArray[Any] | None = None
-    buf: Bytes | None = None
-    spans: NDArray[np.int64] | None = None
-    hashes: NDArray[np.uint64] | None = None
-    column: int = 0
-    found: bytes = b""
+        return read_matrix_market_array(source)
+    if kind == "matrix":
+        from blockmix.graph.reading.formats.matrix import read_matrix
+
+        return read_matrix(source)
+    if kind == "metis":
+        from blockmix.graph.reading.formats.metis import read_metis
+
+        return read_metis(source)
+    if kind == "json":
+        from blockmix.graph.reading.formats.node_link import read_json
+
+        return read_json(source)
+    from blockmix.graph.reading.formats.by_networkx import read_by_networkx
+
+    return read_by_networkx(source, kind)
 
 
 def _threads(threads: int | None) -> int:
@@ -120,201 +125,3 @@ def _threads(threads: int | None) -> int:
     if isinstance(threads, bool) or not isinstance(threads, (int, np.integer)) or threads < 1:
         raise InputError(f"threads must be a whole number from 1 on, not {threads!r}")
     return int(threads)
-
-
-def _isolated(nodes: FilePath | NDArray[Any] | Iterable[Any] | None) -> NDArray[Any] | None:
-    if nodes is None:
-        return None
-    if isinstance(nodes, (str, os.PathLike)):
-        return read_node_labels(nodes)
-    return node_labels(nodes, "nodes")
-
-
-def _in_order(
-    loads: Generator[Callable[[], Bytes], None, None], parse: Callable[[Bytes], _Block], threads: int
-) -> Generator[_Block, None, None]:
-    """Parse blocks on many threads, a bounded number ahead, and give the results in file order."""
-    if threads == 1:
-        with closing(loads):
-            for load in loads:
-                yield parse(load())
-        return
-    with closing(loads), ThreadPoolExecutor(threads) as pool:
-        ahead: deque[Future[_Block]] = deque()
-        try:
-            for load in loads:
-                ahead.append(pool.submit(lambda load=load: parse(load())))  # type: ignore[misc]
-                if len(ahead) > 2 * threads:
-                    yield ahead.popleft().result()
-            while ahead:
-                yield ahead.popleft().result()
-        finally:
-            for waiting in ahead:
-                waiting.cancel()
-
-
-def _read_integers(source: Source, top: Preamble, threads: int) -> _Listed | None:
-    """Read the links as integers; return None where a label is not an integer and all must be text."""
-    listed = _Listed([], lines=top.lines)
-    with closing(_in_order(source.blocks(top.begin), _parse_integers, threads)) as blocks:
-        for block in blocks:
-            if block.status == parser.NOT_INTEGER and top.matrix_size is None:
-                return None
-            listed.add(block)
-            _refuse(source, block, listed.lines)
-            if block.pairs is not None and len(block.pairs):
-                listed.chunks.append(block.pairs)
-    if listed.records == 0 and top.header is not None:
-        return None
-    _require_links(source, listed)
-    return listed
-
-
-def _parse_integers(buf: Bytes) -> _Block:
-    # The shortest record is four bytes: two digits, a separator and the line feed.
-    pairs = np.empty((len(buf) // 4 + 1, 2), dtype=np.int64)
-    status, records, lines, extra, line, place = parser.parse_integers(buf, len(buf), pairs)
-    if status != parser.OK:
-        return _wrong(status, records, lines, extra, buf, line, place)
-    pairs = pairs[:records]
-    narrow = records and pairs.min() >= _INT32.min and pairs.max() <= _INT32.max
-    return _Block(status, records, lines, extra, pairs.astype(np.int32 if narrow else np.int64))
-
-
-def _read_texts(
-    source: Source, top: Preamble, isolated: NDArray[Any] | None, threads: int
-) -> tuple[_Listed, Labels]:
-    """Read the links as numbers of text labels, numbered by first appearance."""
-    listed = _Listed([], lines=top.lines)
-    table = Interner()
-
-    def parse(buf: Bytes) -> _Block:
-        return _parse_texts(buf, top.separator)
-
-    with closing(_in_order(source.blocks(top.begin), parse, threads)) as blocks:
-        for block in blocks:
-            listed.add(block)
-            _refuse(source, block, listed.lines)
-            if block.buf is not None and block.spans is not None and block.hashes is not None:
-                numbers = table.add(block.buf, block.spans, block.hashes)
-                listed.chunks.append(numbers.astype(node_dtype(table.used)).reshape(-1, 2))
-    _require_links(source, listed)
-    if top.matrix_size is not None:
-        table.add_texts([str(node) for node in range(1, top.matrix_size + 1)])
-    if isolated is not None:
-        table.add_texts([str(label) for label in isolated.tolist()])
-    return listed, table.labels()
-
-
-def _parse_texts(buf: Bytes, separator: int) -> _Block:
-    most = len(buf) // 4 + 1
-    spans = np.empty((2 * most, 2), dtype=np.int64)
-    hashes = np.empty(2 * most, dtype=np.uint64)
-    status, records, lines, extra, line, place = parser.parse_texts(buf, len(buf), separator, spans, hashes)
-    if status != parser.OK:
-        return _wrong(status, records, lines, extra, buf, line, place)
-    return _Block(
-        status, records, lines, extra, buf=buf, spans=spans[: 2 * records], hashes=hashes[: 2 * records]
-    )
-
-
-def _number(
-    source: Source, top: Preamble, listed: _Listed, isolated: NDArray[Any] | None
-) -> tuple[list[NDArray[Any]], Labels]:
-    """Assign numbers to integer labels; a Matrix Market file names all its nodes, linked or not."""
-    size = top.matrix_size
-    if size is not None:
-        _check_matrix(source, size, listed)
-        declared = np.arange(1, size + 1)
-        isolated = declared if isolated is None else np.concatenate((declared, isolated))
-    return number_integers(listed.chunks, isolated)
-
-
-def _check_matrix(source: Source, size: int, listed: _Listed) -> None:
-    if size > _ALWAYS_DECLARED + _DECLARED_PER_RECORD * listed.records:
-        raise GraphFormatError(
-            f"the size line declares {size:,} nodes for {listed.records:,} entries",
-            path=source.path,
-            remedy="Correct the size line, or remove it and the %%MatrixMarket banner.",
-        )
-    for chunk in listed.chunks:
-        outside = (chunk < 1) | (chunk > size)
-        if outside.any():
-            raise GraphFormatError(
-                f"an entry names node {chunk[outside][0]}, but the size line allows 1 to {size}",
-                path=source.path,
-                remedy="Correct the size line, or remove it and the %%MatrixMarket banner.",
-            )
-
-
-def _notes(top: Preamble, listed: _Listed, labels: Labels) -> tuple[str, ...]:
-    """Point out a first line that was read as a link but may be something else."""
-    pair = top.first_pair
-    if pair is not None and pair[1] == listed.records - 1 and abs(pair[0] - len(labels)) <= 2:
-        return (
-            f"the first line '{pair[0]} {pair[1]}' was read as a link but fits the counts of this file: "
-            "if it is a header, remove it or start it with #",
-        )
-    return ()
-
-
-def _require_links(source: Source, listed: _Listed) -> None:
-    if listed.records == 0:
-        raise GraphFormatError(
-            "there is no link in this file",
-            path=source.path,
-            line=max(1, listed.lines),
-            remedy="Write one link per line: two labels separated by a blank, a tab or a comma.",
-        )
-
-
-def _wrong(status: int, records: int, lines: int, extra: int, buf: Bytes, line: int, place: int) -> _Block:
-    """Describe a block that failed: the column in characters, and the text from there to the end of the line."""
-    text = buf[line : line + 65536].tobytes().split(b"\n", 1)[0]
-    before = text[: place - line]
-    column = len(before.decode("utf-8", errors="replace")) + 1
-    found = text if status == parser.ONE_COLUMN else text[place - line :]
-    return _Block(status, records, lines, extra, column=column, found=found.rstrip(b"\r") or text)
-
-
-_PROBLEMS = {
-    parser.NOT_INTEGER: (
-        "an entry of a Matrix Market file is not a pair of integers",
-        "Correct the line, or remove the %%MatrixMarket banner and the size line to use text labels.",
-    ),
-    parser.ONE_COLUMN: (
-        "a link needs two labels, and this line has one",
-        "Separate two labels by a blank, a tab or a comma, the same way in the whole file.",
-    ),
-    parser.OVERFLOW: (
-        "this number does not fit into 64 bits",
-        "Use labels below 2^63, or make the labels text, for instance by a letter in front of each.",
-    ),
-    parser.NUL: ("a NUL byte: this is not a text file", "Give a text edge list in UTF-8, plain or .gz."),
-    parser.LONE_CR: (
-        "a carriage return inside a line",
-        "End lines with LF or CRLF, for instance with the tool mac2unix.",
-    ),
-    parser.EMPTY_FIELD: (
-        "a label is empty",
-        "Give two labels per line; write tables without an index column (pandas: index=False).",
-    ),
-    parser.BAD_UTF8: (
-        "a label is not UTF-8 text",
-        "Convert the file, for instance: iconv -f LATIN1 -t UTF-8.",
-    ),
-    parser.OPEN_QUOTE: (
-        "a quoted label is not closed on its line",
-        'Close it with ", or double a " inside it.',
-    ),
-    parser.AFTER_QUOTE: ("text behind the closing quote of a label", 'Double a " that belongs to the label.'),
-}
-
-
-def _refuse(source: Source, block: _Block, lines: int) -> None:
-    if block.status == parser.OK:
-        return
-    problem, remedy = _PROBLEMS[block.status]
-    raise GraphFormatError(
-        problem, path=source.path, line=lines + 1, column=block.column, text=block.found, remedy=remedy
-    )

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from blockmix.errors import InputError
 from blockmix.files import write_pieces
+from blockmix.graph.attributes import NodeTable
 from blockmix.graph.labels import Labels
 from blockmix.posterior.posterior import Posterior
 
@@ -27,7 +28,10 @@ _BREAKS_COVER = re.compile(r"[\t\n\r]")
 
 
 def write_memberships(post: Posterior, path: Path, *, threshold: float = 0.0) -> None:
-    """Write node, community, mean, sd, tab separated under a header, largest membership of a node first."""
+    """Write node, community, mean, sd, tab separated under a header, largest membership of a node first.
+
+    The attributes of the node, where the network has some, are in further columns.
+    """
     nodes = np.repeat(np.arange(post.graph.n_nodes), np.diff(post.offsets))
     keep = np.asarray(post.mean) >= threshold
     columns = [
@@ -36,7 +40,11 @@ def write_memberships(post: Posterior, path: Path, *, threshold: float = 0.0) ->
         post.mean[keep],
         post.sd[keep],
     ]
-    write_pieces(path, _table("node\tcommunity\tmean\tsd", "%s\t%d\t%.6f\t%.6f\n", columns), follow=False)
+    header, row = "node\tcommunity\tmean\tsd", "%s\t%d\t%.6f\t%.6f"
+    for name, texts in attribute_texts(post.graph.attributes).items():
+        header, row = f"{header}\t{_table_text(name)}", f"{row}\t%s"
+        columns.append(texts[nodes[keep]])
+    write_pieces(path, _table(header, row + "\n", columns), follow=False)
 
 
 def write_communities(post: Posterior, path: Path, *, threshold: float = 0.1) -> None:
@@ -106,6 +114,27 @@ def label_texts(labels: Labels, breaking: re.Pattern[str] = _BREAKS_TABLE) -> ND
         for node in [i for i, text in enumerate(texts) if breaking.search(text)]:
             texts[node] = '"' + texts[node].replace('"', '""') + '"'
     return texts
+
+
+def attribute_texts(table: NodeTable | None) -> dict[str, NDArray[np.object_]]:
+    """Return the attributes of every node as texts of a table, by name; empty where a value is missing."""
+    found = {}
+    for name, attribute in (table or {}).items():
+        if attribute.numbers is not None:
+            values = ["" if value is None else f"{value:.10g}" for value in attribute.values()]
+            texts = np.empty(len(values), dtype=object)
+            texts[:] = values
+        else:
+            assert attribute.categories is not None
+            known = np.empty(len(attribute.categories) + 1, dtype=object)
+            known[:] = [*(_table_text(str(text)) for text in attribute.categories), ""]
+            texts = known[attribute.codes]
+        found[name] = texts
+    return found
+
+
+def _table_text(text: str) -> str:
+    return '"' + text.replace('"', '""') + '"' if _BREAKS_TABLE.search(text) else text
 
 
 def _cover_line(names: list[str]) -> str:

@@ -13,6 +13,7 @@ import numpy as np
 
 from blockmix.errors import InputError, optional
 from blockmix.files import write_pieces
+from blockmix.graph.labels import Label
 from blockmix.posterior.views import Membership
 
 # Spreadsheets calculate what begins like this, also after blanks; the wide signs are those of East Asian keyboards.
@@ -26,7 +27,8 @@ if TYPE_CHECKING:
 def to_pandas(post: Posterior, *, threshold: float = 0.0, level: float = 0.9) -> Any:
     """Make a pandas data frame, see `Posterior.to_pandas`."""
     pandas = optional("pandas", "to_pandas", "pip install pandas")
-    return pandas.DataFrame(post.memberships(threshold=threshold, level=level).columns())
+    columns = post.memberships(threshold=threshold, level=level).columns()
+    return pandas.DataFrame(columns | attribute_columns(post, columns["node"]))
 
 
 def to_polars(post: Posterior, *, threshold: float = 0.0, level: float = 0.9) -> Any:
@@ -36,9 +38,23 @@ def to_polars(post: Posterior, *, threshold: float = 0.0, level: float = 0.9) ->
     # Labels of mixed types have no column type of their own: they become text.
     if len({type(label) for label in columns["node"]}) > 1:
         columns["node"] = [str(label) for label in columns["node"]]
-    return polars.DataFrame(
+    frame = polars.DataFrame(
         {name: np.asarray(column) for name, column in columns.items() if name != "node"}
     ).insert_column(0, polars.Series("node", columns["node"]))
+    attributes = attribute_columns(post, columns["node"])
+    return frame.with_columns([polars.Series(name, values) for name, values in attributes.items()])
+
+
+def attribute_columns(post: Posterior, labels: list[Label]) -> dict[str, list[Any]]:
+    """Return the attributes of these nodes, a column each; one that has the name of a column gets `node_` in front."""
+    if post.graph.attributes is None or not labels:
+        return {}
+    nodes = post.graph.labels.indices(labels)
+    table = post.graph.attributes.taken(nodes)
+    return {
+        f"node_{name}" if name in Membership._fields else name: attribute.values()
+        for name, attribute in table.items()
+    }
 
 
 def write_parquet(post: Posterior, path: str | Path, *, threshold: float = 0.0, level: float = 0.9) -> None:
@@ -63,11 +79,18 @@ def write_csv(
 
 
 def _csv_lines(post: Posterior, threshold: float, level: float, keep_formulas: bool) -> Iterator[str]:
-    yield ",".join(Membership._fields) + "\r\n"
-    for row in post.memberships(threshold=threshold, level=level):
+    table = post.memberships(threshold=threshold, level=level)
+    attributes = attribute_columns(post, table.node)
+    keep = (lambda cell: cell) if keep_formulas else harmless
+    header = io.StringIO()
+    csv.writer(header).writerow([*Membership._fields, *map(keep, attributes)])
+    yield header.getvalue()
+    for i, row in enumerate(table):
         line = io.StringIO()
-        node = row.node if keep_formulas else harmless(row.node)
-        csv.writer(line).writerow([node, row.community, *(f"{value:.6g}" for value in row[2:])])
+        more = ["" if values[i] is None else keep(values[i]) for values in attributes.values()]
+        csv.writer(line).writerow(
+            [keep(row.node), row.community, *(f"{value:.6g}" for value in row[2:]), *more]
+        )
         yield line.getvalue()
 
 

@@ -27,7 +27,10 @@ def to_networkx(post: Posterior) -> Any:
     """Make a networkx graph, see `Posterior.to_networkx`."""
     optional("networkx", "to_networkx", 'pip install "blockmix[networkx]"')
     network = post.graph.to_networkx()
+    attributes = {} if post.graph.attributes is None else dict(post.graph.attributes)
     for a, label in enumerate(network.nodes):
+        known = {name: attribute[a] for name, attribute in attributes.items()}
+        network.nodes[label].update({name: value for name, value in known.items() if value is not None})
         held = slice(int(post.offsets[a]), int(post.offsets[a + 1]))
         memberships = {int(k): float(m) for k, m in zip(post.community[held], post.mean[held], strict=True)}
         network.nodes[label].update(
@@ -64,16 +67,29 @@ def _graphml(post: Posterior) -> Iterator[str]:
     yield '<?xml version="1.0" encoding="UTF-8"?>\n<graphml xmlns="http://graphml.graphdrawing.org/xmlns">\n'
     for name, kind in _KEYS:
         yield f'<key id="{name}" for="node" attr.name="{name}" attr.type="{kind}"/>\n'
+    attributes = [] if post.graph.attributes is None else list(post.graph.attributes.items())
+    for place, (name, attribute) in enumerate(attributes):
+        kind = "double" if attribute.kind == "number" else "string"
+        title = quoteattr(_NOT_XML.sub("\N{REPLACEMENT CHARACTER}", name))
+        yield f'<key id="a{place}" for="node" attr.name={title} attr.type="{kind}"/>\n'
     yield '<graph edgedefault="undirected">\n'
     labels = post.graph.labels
     for a in range(post.graph.n_nodes):
         held = slice(int(post.offsets[a]), int(post.offsets[a + 1]))
-        yield _node(a, str(labels[a]), post.community[held], post.mean[held], post.sd[held])
+        known = "".join(_attribute(place, attribute[a]) for place, (_, attribute) in enumerate(attributes))
+        yield _node(a, str(labels[a]), post.community[held], post.mean[held], post.sd[held], known)
     yield from (f'<edge source="n{a}" target="n{b}"/>\n' for a, b in post.graph.edges().tolist())
     yield "</graph>\n</graphml>\n"
 
 
-def _node(a: int, label: str, community: Any, mean: Any, sd: Any) -> str:
+def _attribute(place: int, value: float | str | None) -> str:
+    if value is None:
+        return ""
+    text = f"{value:.10g}" if isinstance(value, float) else _NOT_XML.sub("\N{REPLACEMENT CHARACTER}", value)
+    return f'<data key="a{place}">{escape(text)}</data>'
+
+
+def _node(a: int, label: str, community: Any, mean: Any, sd: Any, known: str) -> str:
     """Return the text of one node: its label, its largest membership, and all of them as `community:mean` pairs."""
     text = escape(_NOT_XML.sub("\N{REPLACEMENT CHARACTER}", label))
     first = (
@@ -85,5 +101,5 @@ def _node(a: int, label: str, community: Any, mean: Any, sd: Any) -> str:
     pairs = " ".join(f"{k}:{m:.4f}" for k, m in zip(np.asarray(community), np.asarray(mean), strict=True))
     return (
         f'<node id={quoteattr(f"n{a}")}><data key="label">{text}</data>{first}'
-        f'<data key="memberships">{pairs}</data></node>\n'
+        f'<data key="memberships">{pairs}</data>{known}</node>\n'
     )

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import csv
-import gzip
-import sys
-import zlib
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -13,100 +10,88 @@ from numpy.typing import NDArray
 
 from blockmix.errors import GraphFormatError, InputError
 from blockmix.graph.labels import Labels
+from blockmix.graph.reading.dialect import sniff_separator, split_fields
+from blockmix.graph.reading.parser import BLANKS
+from blockmix.graph.reading.source import Source
 
-_REMEDY = "Write two node labels per line, separated by a blank, a tab or a comma."
+_REMEDY = "Write two node labels per line, separated by a blank, a tab, a comma, a semicolon or a pipe."
+_LOOSE = bytes.maketrans(b',;|"', b"    ")
 # First lines that name columns, as in the tables blockmix writes itself.
 _COLUMN_NAMES = ("node_a", "node_b"), ("source", "target"), ("from", "to"), ("src", "dst")
 _LOOKED_UP_AT_ONCE = 4096
 
 
 def read_pairs(path: str | Path, labels: Labels) -> NDArray[np.int64]:
-    """Read the pairs of a file, plain or .gz, as node numbers, one row each; "-" reads standard input.
+    """Read the pairs of a file, plain or compressed, as node numbers, one row each; "-" reads standard input.
 
     Lines that start with # or % are comments and columns after the second are ignored. A label that is not in
     the network, or a node paired with itself, is a `GraphFormatError` that names the line.
     """
-    source = "standard input" if str(path) == "-" else str(path)
-    numbers, fields = _fields(source, _text(source, path), labels)
-    first, second = ([pair[side] for pair in fields] for side in (0, 1))
-    pairs = np.column_stack([_nodes(source, numbers, names, labels) for names in (first, second)])
-    same = pairs[:, 0] == pairs[:, 1]
-    if same.any():
-        at = int(np.argmax(same))
-        raise GraphFormatError(
-            "a node has no link to itself",
-            path=source,
-            line=numbers[at],
-            text=first[at],
-            remedy="Remove the line.",
-        )
-    return pairs
+    parts = []
+    with Source(str(path), allow_empty=True) as source:
+        for numbers, fields in _batches(source, labels):
+            first, second = ([pair[side] for pair in fields] for side in (0, 1))
+            found = [_nodes(source.name, numbers, names, labels) for names in (first, second)]
+            pairs = np.column_stack(found)
+            same = pairs[:, 0] == pairs[:, 1]
+            if same.any():
+                at = int(np.argmax(same))
+                raise GraphFormatError(
+                    "a node has no link to itself",
+                    path=source.name,
+                    line=numbers[at],
+                    text=first[at],
+                    remedy="Remove the line.",
+                )
+            parts.append(pairs)
+    return np.concatenate(parts) if parts else np.empty((0, 2), dtype=np.int64)
 
 
-def _text(source: str, path: str | Path) -> str:
-    try:
-        data = sys.stdin.buffer.read() if str(path) == "-" else Path(path).read_bytes()
-        if data[:2] == b"\x1f\x8b":
-            data = gzip.decompress(data)
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise GraphFormatError(
-            f"the .gz file is damaged or cut short ({error})", path=source, remedy="Copy it again."
-        ) from None
-    except OSError as error:
-        raise GraphFormatError(
-            f"cannot be read ({error.strerror or error})",
-            path=source,
-            remedy="Check the name and the folder.",
-        ) from None
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise GraphFormatError(
-            "not UTF-8 text",
-            path=source,
-            line=data.count(b"\n", 0, error.start) + 1,
-            remedy="Convert it to UTF-8.",
-        ) from None
-
-
-def _fields(source: str, text: str, labels: Labels) -> tuple[list[int], list[list[str]]]:
-    """Return line numbers and the labels on these lines, without comments, blank lines and column names."""
+def _batches(source: Source, labels: Labels) -> Iterator[tuple[list[int], list[list[str]]]]:
+    """Yield line numbers and the labels on these lines, some thousands at once."""
     numbers: list[int] = []
     fields: list[list[str]] = []
-    separator: str | None = None
-    for number, raw in enumerate(text.split("\n"), start=1):
-        line = raw.strip(" \t\r")
-        if not line or line[0] in "#%":
+    separator: int | None = None
+    for number, line in source.lines():
+        text = line.strip(b" \t")
+        if not text or text[:1] in (b"#", b"%"):
             continue
-        if not fields:
-            separator = _separator(line, labels)
-        found = _split(line, separator, labels)
-        if len(found) < 2 or not found[0] or not found[1]:
-            raise GraphFormatError(
-                "a pair needs two labels", path=source, line=number, text=line, remedy=_REMEDY
-            )
+        first = separator is None
+        if separator is None:
+            separator = sniff_separator([line], source.name, number) if labels.kind == "text" else BLANKS
+        found = _fields(source.name, number, line, separator, labels)
+        if first and _names_columns(found, labels):
+            continue
         numbers.append(number)
         fields.append(found)
-    if fields and _names_columns(fields[0], labels):
-        del numbers[0], fields[0]
-    return numbers, fields
+        if len(fields) == _LOOKED_UP_AT_ONCE:
+            yield numbers, fields
+            numbers, fields = [], []
+    if fields:
+        yield numbers, fields
 
 
-def _separator(line: str, labels: Labels) -> str | None:
-    """Return what separates text labels in this file, by its first line: a tab, else a comma, else blanks (None)."""
+def _fields(path: str, number: int, line: bytes, separator: int, labels: Labels) -> list[str]:
+    """Return the first two labels on a line; integers may be separated in any way."""
+
+    def refuse(problem: str, remedy: str = _REMEDY) -> GraphFormatError:
+        return GraphFormatError(problem, path=path, line=number, text=line, remedy=remedy)
+
+    for byte, problem in (
+        (b"\r", "a carriage return inside a line"),
+        (b"\0", "a NUL byte: this is not a text file"),
+    ):
+        if byte in line:
+            raise refuse(problem, "Give a text file in UTF-8 with lines that end in LF or CRLF.")
     if labels.kind != "text":
-        return None
-    bare = "".join(line.split('"')[::2])
-    return "\t" if "\t" in bare else "," if "," in bare else None
-
-
-def _split(line: str, separator: str | None, labels: Labels) -> list[str]:
-    if labels.kind != "text":
-        return line.replace(",", " ").replace('"', " ").split()
-    if '"' in line:
-        found = next(csv.reader([line], delimiter=separator or " ", skipinitialspace=True))
-        return [part.strip() for part in found if part or separator]
-    return line.split() if separator is None else [part.strip() for part in line.split(separator)]
+        line = line.translate(_LOOSE)
+    try:
+        found = [field.decode("utf-8") for field in split_fields(line, separator)[:2]]
+    except UnicodeDecodeError:
+        raise refuse("not UTF-8 text", "Convert it to UTF-8.") from None
+    if len(found) < 2 or not found[0] or not found[1]:
+        raise refuse("a pair needs two labels")
+    return found
 
 
 def _names_columns(first: list[str], labels: Labels) -> bool:

@@ -1,0 +1,127 @@
+"""How commands read a network: the argument EDGES, and the options about the file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from blockmix.cli.guard import warn
+from blockmix.errors import InputError
+
+if TYPE_CHECKING:
+    from blockmix.graph.graph import Graph
+
+DATASET = "dataset:"
+_FILE = "The file"
+
+Edges = Annotated[
+    str,
+    typer.Argument(
+        metavar="EDGES",
+        help="A file with the network, plain or compressed: an edge list with two labels a line, or another "
+        "format that is recognised (see --format). - for standard input, an https address, or dataset:NAME for a "
+        "known network (see blockmix datasets).",
+        show_default=False,
+    ),
+]
+Nodes = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Nodes that may have no link: one label a line, or a table with a column of labels (id) and "
+        "columns of attributes, which stay with the result.",
+        rich_help_panel=_FILE,
+    ),
+]
+Format = Annotated[
+    str | None,
+    typer.Option(
+        "--format",
+        metavar="NAME",
+        help="edges, matrix, matrix-market, graphml, gexf, gml, pajek, json, parquet or metis; "
+        "recognised by default.",
+        rich_help_panel=_FILE,
+    ),
+]
+Separator = Annotated[
+    str | None,
+    typer.Option(
+        "--sep",
+        metavar="SEP",
+        help="What separates columns: blank, tab, comma, semicolon or pipe; recognised by default.",
+        rich_help_panel=_FILE,
+    ),
+]
+Header = Annotated[
+    bool | None,
+    typer.Option(
+        "--header/--no-header",
+        help="Whether the first line names the columns; recognised by default.",
+        rich_help_panel=_FILE,
+        show_default=False,
+    ),
+]
+Columns = Annotated[
+    str | None,
+    typer.Option(
+        "--columns",
+        metavar="A,B",
+        help="The two columns with the labels, by name or by number from 1; by default those named source and "
+        "target or the like, else the first two.",
+        rich_help_panel=_FILE,
+    ),
+]
+Weights = Annotated[
+    str | None,
+    typer.Option(
+        "--weights",
+        metavar="COLUMN",
+        help="A column of weights, to be checked: each must be a number above zero. The model does not use them.",
+        rich_help_panel=_FILE,
+    ),
+]
+
+
+def table_options(
+    format: str | None, sep: str | None, header: bool | None, columns: str | None, weights: str | None
+) -> dict[str, Any]:
+    """Return the options of a file as arguments of `read_graph`, without those that were not given."""
+    chosen: dict[str, Any] = {"format": format, "sep": sep, "header": header}
+    if columns is not None:
+        parts = [_column(part) for part in columns.split(",")]
+        if len(parts) != 2:
+            raise InputError(
+                f"--columns {columns}: give two columns separated by a comma, as in --columns from,to"
+            )
+        chosen["columns"] = tuple(parts)
+    if weights is not None:
+        chosen["weights"] = _column(weights)
+    return {name: value for name, value in chosen.items() if value is not None}
+
+
+def _column(text: str) -> str | int:
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else text
+
+
+def read_network(
+    edges: str, nodes: Path | None, threads: int | None, quiet: bool, options: dict[str, Any] | None = None
+) -> Graph:
+    """Read the network that EDGES names: a file, standard input, an address, or dataset:NAME."""
+    options = options or {}
+    if edges.startswith(DATASET):
+        from blockmix.graph.accept import as_graph
+
+        if options:
+            raise InputError(
+                f"--{next(iter(options))} goes with a file: how a known network is stored is known"
+            )
+        graph = as_graph(edges, nodes=nodes)
+    else:
+        from blockmix.graph.reading.read import read_graph
+
+        graph = read_graph(edges, nodes=nodes, threads=threads, **options)
+    if not quiet and graph.summary is not None:
+        warn(str(graph.summary))
+    return graph

@@ -1,0 +1,96 @@
+"""`as_graph`: whatever holds a network, as a `Graph`."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, cast
+
+import numpy as np
+
+from blockmix.errors import InputError
+from blockmix.graph.graph import Graph
+
+DATASET = "dataset:"
+_TAKEN = (
+    "a Graph, a networkx or igraph graph, a SciPy sparse matrix, a pandas or polars frame, an array or list of pairs, "
+    "a path, an https address, an open file, or 'dataset:NAME'"
+)
+
+
+def as_graph(network: Any, *, nodes: Any = None, threads: int | None = None) -> Graph:
+    """Return a network as a `Graph`, whatever holds it.
+
+    Arguments:
+        network: a `Graph`, a networkx or igraph graph, a SciPy sparse matrix, a square NumPy array of at least three
+            rows, a pandas or polars frame with a link a row, an array or list of pairs of labels, a path, an https
+            address or an open file for `read_graph`, "-" for standard input, or "dataset:NAME" for a known network.
+        nodes: labels of nodes that may have no link, or a table of them with attributes: see `read_graph`.
+        threads: for reading a file.
+
+    >>> as_graph([("ann", "bob"), ("bob", "cem")])
+    Graph(3 nodes, 2 links, labels 'ann' .. 'cem')
+    >>> as_graph([(1, 2), (2, 3)], nodes={"id": [1, 2, 3], "club": ["a", "a", "b"]}).attributes["club"][2]
+    'b'
+    """
+    from blockmix.graph.reading.opening import is_file_object
+
+    if isinstance(network, str) and network.startswith(DATASET):
+        from blockmix.graph.datasets.load import load_dataset
+
+        return _with(load_dataset(network.removeprefix(DATASET)), nodes)
+    if isinstance(network, str | os.PathLike) or is_file_object(network):
+        from blockmix.graph.reading.read import read_graph
+
+        return read_graph(network, nodes=nodes, threads=threads)
+    return _with(_from_memory(network), nodes)
+
+
+def _with(graph: Graph, nodes: Any) -> Graph:
+    if nodes is None:
+        return graph
+    from blockmix.graph.reading.named import with_nodes
+    from blockmix.graph.reading.nodes import read_nodes
+
+    return with_nodes(graph, read_nodes(nodes))
+
+
+def _from_memory(network: Any) -> Graph:
+    """Make a network of an object of one of the libraries that people use, recognised by what it offers."""
+    if isinstance(network, Graph):
+        return network
+    if hasattr(network, "is_directed") and hasattr(network, "adj") and hasattr(network, "nodes"):
+        return Graph.from_networkx(network)
+    if hasattr(network, "get_edgelist") and hasattr(network, "vs"):
+        return Graph.from_igraph(network)
+    if hasattr(network, "tocsr") and hasattr(network, "shape"):
+        return Graph.from_scipy(network)
+    if hasattr(network, "columns") and hasattr(network, "__getitem__"):
+        return _from_frame(network)
+    if isinstance(network, np.ndarray):
+        return _from_array(network)
+    if isinstance(network, dict | bytes) or not hasattr(network, "__iter__"):
+        raise InputError(f"{type(network).__name__} is not a network; give {_TAKEN}")
+    return Graph.from_edges(cast(Any, network))
+
+
+def _from_frame(frame: Any) -> Graph:
+    from blockmix.graph.reading.dialect import Dialect
+    from blockmix.graph.reading.formats.parquet import chosen_columns, graph_of_frame
+
+    names = list(frame.columns)
+    if not all(isinstance(name, str) for name in names):
+        frame = frame.rename(columns=str)
+        names = list(frame.columns)
+    if len(set(names)) < len(names):
+        raise InputError("two columns of the frame have the same name; rename one of them")
+    return graph_of_frame(frame, names, chosen_columns(names, Dialect(), "data frame"), "data frame", ())
+
+
+def _from_array(array: Any) -> Graph:
+    """Make a network of an (m, 2) array of pairs, or of a square adjacency matrix."""
+    square = array.ndim == 2 and array.shape[0] == array.shape[1]
+    if square and array.shape[0] > 2 and array.dtype.kind in "biuf":
+        import scipy.sparse
+
+        return Graph.from_scipy(scipy.sparse.csr_array(array))
+    return Graph.from_edges(array)

@@ -1,0 +1,348 @@
+"""Edge lists: text into numbered links, on many threads, or one error that names the line."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Generator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blockmix.errors import GraphFormatError
+from blockmix.graph.build import node_dtype
+from blockmix.graph.edges import assemble
+from blockmix.graph.graph import Graph
+from blockmix.graph.labels import Labels
+from blockmix.graph.reading import parser
+from blockmix.graph.reading.columns import pick_columns
+from blockmix.graph.reading.dialect import Dialect
+from blockmix.graph.reading.intern import Interner
+from blockmix.graph.reading.preamble import Preamble, read_preamble
+from blockmix.graph.reading.source import Bytes, Source
+from blockmix.graph.relabel import number_integers
+from blockmix.numerics.hashing import KEY
+
+_INT32 = np.iinfo(np.int32)
+# A Matrix Market file may declare more nodes than it lists, but within limits: a damaged size line
+# must not ask for all memory.
+_DECLARED_PER_RECORD = 100
+_ALWAYS_DECLARED = 10_000_000
+_TEXTS_AT_ONCE = 1 << 16
+
+
+def read_edge_list(source: Source, dialect: Dialect, isolated: NDArray[Any] | None, threads: int) -> Graph:
+    """Read the links of an edge list; `isolated` are labels of nodes that may have no link."""
+    top = read_preamble(source, dialect)
+    listed = _read_integers(source, top, threads)
+    if listed is None:
+        top = top.as_text()
+    if listed is not None and (isolated is None or isolated.dtype.kind == "i"):
+        chunks, labels = _number(source, top, listed, isolated)
+    else:
+        listed, labels = _read_texts(source, top, isolated, threads)
+        chunks = listed.chunks
+    return assemble(
+        chunks,
+        labels,
+        threads=threads,
+        source=source.name,
+        records=listed.records,
+        extra_columns=listed.extra,
+        ignored_columns=top.ignored if listed.extra else (),
+        header=top.header,
+        declared_nodes=top.declared_nodes,
+        declared_edges=top.declared_edges,
+        notes=(*source.notes, *_notes(top, listed, labels)),
+    )
+
+
+@dataclass
+class _Listed:
+    """The links of a file as they were listed."""
+
+    chunks: list[NDArray[Any]]
+    records: int = 0
+    lines: int = 0
+    extra: int = 0
+
+    def add(self, block: _Block) -> None:
+        self.records += block.records
+        self.lines += block.lines
+        self.extra += block.extra
+
+
+class _Block(NamedTuple):
+    """What a block of lines gave; `column` and `found` describe the first thing wrong with it."""
+
+    status: int
+    records: int
+    lines: int
+    extra: int
+    pairs: NDArray[Any] | None = None
+    buf: Bytes | None = None
+    spans: NDArray[np.int64] | None = None
+    hashes: NDArray[np.uint64] | None = None
+    column: int = 0
+    found: bytes = b""
+
+
+def _in_order(
+    loads: Generator[Callable[[], Bytes], None, None], parse: Callable[[Bytes], _Block], threads: int
+) -> Generator[_Block, None, None]:
+    """Parse blocks on many threads, a bounded number ahead, and give the results in file order."""
+    if threads == 1:
+        with closing(loads):
+            for load in loads:
+                yield parse(load())
+        return
+    with closing(loads), ThreadPoolExecutor(threads) as pool:
+        ahead: deque[Future[_Block]] = deque()
+        try:
+            for load in loads:
+                ahead.append(pool.submit(lambda load=load: parse(load())))  # type: ignore[misc]
+                if len(ahead) > 2 * threads:
+                    yield ahead.popleft().result()
+            while ahead:
+                yield ahead.popleft().result()
+        finally:
+            for waiting in ahead:
+                waiting.cancel()
+
+
+def _read_integers(source: Source, top: Preamble, threads: int) -> _Listed | None:
+    """Read the links as integers; return None where a label is not an integer and all must be text."""
+    listed = _Listed([], lines=top.lines)
+
+    def parse(buf: Bytes) -> _Block:
+        return _parse_integers(buf, top)
+
+    with closing(_in_order(source.blocks(top.begin), parse, threads)) as blocks:
+        for block in blocks:
+            if block.status == parser.NOT_INTEGER and top.matrix_size is None:
+                return None
+            listed.add(block)
+            _refuse(source, block, listed.lines)
+            if block.pairs is not None and len(block.pairs):
+                listed.chunks.append(block.pairs)
+    if listed.records == 0 and top.header is not None:
+        return None
+    _require_links(source, listed)
+    return listed
+
+
+def _parse_integers(original: Bytes, top: Preamble) -> _Block:
+    buf, extra, wrong = _picked(original, top)
+    if wrong is not None:
+        return wrong
+    # The shortest record is four bytes: two digits, a separator and the line feed.
+    pairs = np.empty((len(buf) // 4 + 1, 2), dtype=np.int64)
+    status, records, lines, more, line, place = parser.parse_integers(buf, len(buf), top.integer_rule, pairs)
+    extra = more if top.pick is None else extra
+    if status != parser.OK:
+        return _wrong(status, records, lines, extra, buf, line, place, None if buf is original else original)
+    pairs = pairs[:records]
+    narrow = records and pairs.min() >= _INT32.min and pairs.max() <= _INT32.max
+    return _Block(status, records, lines, extra, pairs.astype(np.int32 if narrow else np.int64))
+
+
+def _read_texts(
+    source: Source, top: Preamble, isolated: NDArray[Any] | None, threads: int
+) -> tuple[_Listed, Labels]:
+    """Read the links as numbers of text labels, numbered by first appearance."""
+    listed = _Listed([], lines=top.lines)
+    table = Interner()
+
+    def parse(buf: Bytes) -> _Block:
+        return _parse_texts(buf, top)
+
+    with closing(_in_order(source.blocks(top.begin), parse, threads)) as blocks:
+        for block in blocks:
+            listed.add(block)
+            _refuse(source, block, listed.lines)
+            if block.buf is not None and block.spans is not None and block.hashes is not None:
+                numbers = table.add(block.buf, block.spans, block.hashes)
+                listed.chunks.append(numbers.astype(node_dtype(table.used)).reshape(-1, 2))
+    _require_links(source, listed)
+    if top.matrix_size is not None:
+        _check_size(source, top.matrix_size, listed)
+        for first in range(1, top.matrix_size + 1, _TEXTS_AT_ONCE):
+            table.add_texts([str(i) for i in range(first, min(first + _TEXTS_AT_ONCE, top.matrix_size + 1))])
+    if isolated is not None:
+        table.add_texts([str(label) for label in isolated.tolist()])
+    return listed, table.labels()
+
+
+def _parse_texts(original: Bytes, top: Preamble) -> _Block:
+    buf, extra, wrong = _picked(original, top)
+    if wrong is not None:
+        return wrong
+    most = len(buf) // 4 + 1
+    spans = np.empty((2 * most, 2), dtype=np.int64)
+    hashes = np.empty(2 * most, dtype=np.uint64)
+    status, records, lines, more, line, place = parser.parse_texts(
+        buf, len(buf), top.picked_separator, KEY, spans, hashes
+    )
+    extra = more if top.pick is None else extra
+    if status != parser.OK:
+        return _wrong(status, records, lines, extra, buf, line, place, None if buf is original else original)
+    return _Block(
+        status, records, lines, extra, buf=buf, spans=spans[: 2 * records], hashes=hashes[: 2 * records]
+    )
+
+
+def _number(
+    source: Source, top: Preamble, listed: _Listed, isolated: NDArray[Any] | None
+) -> tuple[list[NDArray[Any]], Labels]:
+    """Assign numbers to integer labels; a Matrix Market file names all its nodes, linked or not."""
+    size = top.matrix_size
+    if size is not None:
+        _check_matrix(source, size, listed)
+        declared = np.arange(1, size + 1)
+        isolated = declared if isolated is None else np.concatenate((declared, isolated))
+    return number_integers(listed.chunks, isolated)
+
+
+def _check_size(source: Source, size: int, listed: _Listed) -> None:
+    if size > _ALWAYS_DECLARED + _DECLARED_PER_RECORD * listed.records:
+        raise GraphFormatError(
+            f"the size line declares {size:,} nodes for {listed.records:,} entries",
+            path=source.name,
+            remedy="Correct the size line, or remove it and the %%MatrixMarket banner.",
+        )
+
+
+def _check_matrix(source: Source, size: int, listed: _Listed) -> None:
+    _check_size(source, size, listed)
+    for chunk in listed.chunks:
+        outside = (chunk < 1) | (chunk > size)
+        if outside.any():
+            raise GraphFormatError(
+                f"an entry names node {chunk[outside][0]}, but the size line allows 1 to {size}",
+                path=source.name,
+                remedy="Correct the size line, or remove it and the %%MatrixMarket banner.",
+            )
+
+
+def _notes(top: Preamble, listed: _Listed, labels: Labels) -> tuple[str, ...]:
+    """Say which columns were read, and point out a first line that was read as a link but may be something else."""
+    notes = []
+    if top.pick is not None:
+        places = (top.pick.first, top.pick.second)
+        named = top.header is not None and max(places) < len(top.columns)
+        shown = " and ".join(f"{i + 1}" + (f" ({top.columns[i]!r:.40})" if named else "") for i in places)
+        notes.append(f"links from columns {shown}")
+        if top.pick.weight >= 0:
+            notes.append("all weights are positive; the model does not use them: every link counts once")
+    if top.has_weights:
+        notes.append("weights are not used: every link counts once")
+    pair = top.first_pair
+    if pair is not None and pair[1] == listed.records - 1 and abs(pair[0] - len(labels)) <= 2:
+        notes.append(
+            f"the first line '{pair[0]} {pair[1]}' was read as a link but fits the counts of this file: "
+            "if it is a header, remove it or start it with #"
+        )
+    return tuple(notes)
+
+
+def _require_links(source: Source, listed: _Listed) -> None:
+    if listed.records == 0:
+        raise GraphFormatError(
+            "there is no link in this file",
+            path=source.name,
+            line=max(1, listed.lines),
+            remedy="Write one link per line: two labels separated by a blank, a tab, a comma, a semicolon or a pipe.",
+        )
+
+
+def _picked(buf: Bytes, top: Preamble) -> tuple[Bytes, int, _Block | None]:
+    """Return a block with only the columns of the labels, how many records had more, and what is wrong with it."""
+    pick = top.pick
+    if pick is None:
+        return buf, 0, None
+    out = np.empty(len(buf) + 1, dtype=np.uint8)
+    rule = (top.separator, pick.merge, pick.first, pick.second, pick.weight)
+    spans = np.zeros((3, 2), dtype=np.int64)
+    status, records, lines, extra, line, place, size = pick_columns(buf, len(buf), rule, spans, out)
+    if status != parser.OK:
+        return buf, extra, _wrong(status, records, lines, extra, buf, line, place)
+    return out[:size], extra, None
+
+
+def _wrong(
+    status: int,
+    records: int,
+    lines: int,
+    extra: int,
+    buf: Bytes,
+    line: int,
+    place: int,
+    original: Bytes | None = None,
+) -> _Block:
+    """Describe a block that failed: the column in characters, and the text from there to the end of the line.
+
+    Of a line whose columns were picked, the whole `original` line is shown instead.
+    """
+    if original is not None:
+        line = place = int(np.flatnonzero(original == 10)[lines - 1]) + 1 if lines else 0
+    text = buf[line : line + 65536].tobytes() if original is None else original[line : line + 65536].tobytes()
+    text = text.split(b"\n", 1)[0]
+    before = text[: place - line]
+    column = len(before.decode("utf-8", errors="replace")) + 1
+    found = text if status in (parser.ONE_COLUMN, parser.NO_COLUMN) else text[place - line :]
+    return _Block(status, records, lines, extra, column=column, found=found.rstrip(b"\r") or text)
+
+
+_PROBLEMS = {
+    parser.NOT_INTEGER: (
+        "an entry of a Matrix Market file is not a pair of integers",
+        "Correct the line, or remove the %%MatrixMarket banner and the size line to use text labels.",
+    ),
+    parser.ONE_COLUMN: (
+        "a link needs two labels, and this line has one",
+        "Separate two labels by a blank, a tab, a comma, a semicolon or a pipe, the same way in the whole file.",
+    ),
+    parser.OVERFLOW: (
+        "this number does not fit into 64 bits",
+        "Use labels below 2^63, or make the labels text, for instance by a letter in front of each.",
+    ),
+    parser.NUL: ("a NUL byte: this is not a text file", "Give a text edge list in UTF-8, plain or .gz."),
+    parser.LONE_CR: (
+        "a carriage return inside a line",
+        "End lines with LF or CRLF, for instance with the tool mac2unix.",
+    ),
+    parser.EMPTY_FIELD: (
+        "a label is empty",
+        "Give two labels per line; write tables without an index column (pandas: index=False).",
+    ),
+    parser.BAD_UTF8: (
+        "a label is not UTF-8 text",
+        "Convert the file, for instance: iconv -f LATIN1 -t UTF-8.",
+    ),
+    parser.OPEN_QUOTE: (
+        "a quoted label is not closed on its line",
+        'Close it with ", or double a " inside it.',
+    ),
+    parser.NO_COLUMN: (
+        "this line has fewer columns than the ones to read",
+        "Complete the line, or choose other columns (--columns).",
+    ),
+    parser.BAD_WEIGHT: ("this weight is not a number", "Correct it, or leave the column of weights out."),
+    parser.ZERO_WEIGHT: (
+        "a weight must be above zero",
+        "Remove links that are not there, or leave the column of weights out.",
+    ),
+    parser.AFTER_QUOTE: ("text behind the closing quote of a label", 'Double a " that belongs to the label.'),
+}
+
+
+def _refuse(source: Source, block: _Block, lines: int) -> None:
+    if block.status == parser.OK:
+        return
+    problem, remedy = _PROBLEMS[block.status]
+    raise GraphFormatError(
+        problem, path=source.name, line=lines + 1, column=block.column, text=block.found, remedy=remedy
+    )

@@ -1,0 +1,85 @@
+"""GraphML, GEXF, GML and Pajek, by the readers of networkx (the extra `networkx`)."""
+
+from __future__ import annotations
+
+import io
+import re
+import warnings
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from blockmix.errors import GraphFormatError, InputError, optional
+from blockmix.graph.convert import from_networkx
+from blockmix.graph.graph import Graph
+from blockmix.graph.reading.source import Source
+
+# networkx takes some hundred bytes of memory for every link.
+MOST_BYTES = 2 << 30
+TITLES = {"graphml": "GraphML", "gexf": "GEXF", "gml": "GML", "pajek": "Pajek"}
+_DECLARATIONS = re.compile(rb"<!(DOCTYPE|ENTITY)", re.IGNORECASE)
+
+
+def read_by_networkx(source: Source, kind: str) -> Graph:
+    """Read a file of one of these formats, with the attributes of its nodes."""
+    title = TITLES[kind]
+    networkx = optional("networkx", f"reading {title}", 'pip install "blockmix[networkx]"')
+    data = source.content(MOST_BYTES)
+    if kind in ("graphml", "gexf") and _DECLARATIONS.search(data):
+        raise GraphFormatError(
+            "the XML declares entities of its own, which is not read: they can fill all memory",
+            path=source.name,
+            remedy="Remove the <!DOCTYPE ...> from the file.",
+        )
+    readers: dict[str, Callable[[Any, bytes], tuple[Any, str | None]]] = {
+        "graphml": _graphml, "gexf": _gexf, "gml": _gml, "pajek": _pajek,
+    }  # fmt: skip
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            network, note = readers[kind](networkx, data)
+        graph = from_networkx(network)
+    except (MemoryError, RecursionError):
+        raise
+    except InputError as error:
+        raise GraphFormatError(str(error), path=source.name, remedy="Correct the file.") from None
+    except Exception as error:  # networkx and its parsers raise errors of many kinds
+        raise GraphFormatError(
+            f"networkx cannot read this {title} file ({type(error).__name__}: {_one_line(error)})",
+            path=source.name,
+            remedy="Open it with the program that wrote it and save it again, or write an edge list.",
+        ) from None
+    assert graph.summary is not None
+    notes = (*source.notes, f"read as {title}", *([] if note is None else [note]), *graph.summary.notes)
+    return replace(graph, summary=replace(graph.summary, source=source.name, notes=notes))
+
+
+def _one_line(error: Exception) -> str:
+    text = " ".join(str(error).split())[:120]
+    return "".join(c if c.isprintable() else "?" for c in text)
+
+
+def _graphml(networkx: Any, data: bytes) -> tuple[Any, str | None]:
+    return networkx.read_graphml(io.BytesIO(data)), None
+
+
+def _gexf(networkx: Any, data: bytes) -> tuple[Any, str | None]:
+    return networkx.read_gexf(io.BytesIO(data)), None
+
+
+def _gml(networkx: Any, data: bytes) -> tuple[Any, str | None]:
+    """Read GML by its labels, or by its ids where labels are missing or not all different."""
+    text = data.decode("utf-8-sig", errors="replace")
+    lines = text.split("\n")
+    try:
+        return networkx.parse_gml(lines, label="label"), None
+    except networkx.NetworkXError as error:
+        if "duplicated" not in str(error) and "no 'label' attribute" not in str(error):
+            raise
+    return networkx.parse_gml(
+        lines, label="id"
+    ), "labels are missing or not all different: nodes are named by id"
+
+
+def _pajek(networkx: Any, data: bytes) -> tuple[Any, str | None]:
+    return networkx.parse_pajek(data.decode("utf-8-sig", errors="replace").split("\n")), None

@@ -1,0 +1,110 @@
+"""Which format a file has, by what it contains; its name decides only where two formats can look alike.
+
+A file of a format that blockmix does not read is refused with what it looks like: read as links it would give a small
+and wrong network.
+"""
+
+from __future__ import annotations
+
+import re
+
+from blockmix.errors import GraphFormatError, InputError
+from blockmix.graph.reading.formats.matrix import looks_like_matrix
+from blockmix.graph.reading.formats.metis import looks_like_metis
+from blockmix.graph.reading.preamble import first_data_line
+from blockmix.graph.reading.source import BYTE_ORDER_MARK, Source
+
+FORMATS = (
+    "edges", "matrix", "matrix-market", "graphml", "gexf", "gml", "pajek", "json", "parquet", "metis",
+)  # fmt: skip
+HEAD_BYTES = 1 << 16
+
+_BINARY = {
+    b"PAR1": "parquet",
+}
+_REFUSED_BINARY = {
+    b"\x89HDF": (
+        "an HDF5 file",
+        "Load it with the library that wrote it and give blockmix the pairs or the matrix.",
+    ),
+    b"\x93NUMPY": ("a NumPy array file", "Load it with numpy.load and give the array of pairs to blockmix."),
+    b"\xff\xfe": ("UTF-16 text", "Convert it to UTF-8, for instance: iconv -f UTF-16 -t UTF-8."),
+    b"\xfe\xff": ("UTF-16 text", "Convert it to UTF-8, for instance: iconv -f UTF-16 -t UTF-8."),
+    b"SQLite format 3": ("an SQLite database", "Export the table of links as CSV."),
+    b"%PDF": ("a PDF document", "Name a file with links."),
+    b"\x80\x04\x95": (
+        "a Python pickle",
+        "It is not opened: a pickle can run any program. Write an edge list.",
+    ),
+    b"\x80\x05\x95": (
+        "a Python pickle",
+        "It is not opened: a pickle can run any program. Write an edge list.",
+    ),
+    b"RDX": ("an R data file", "Write the links from R with write.csv(..., row.names = FALSE)."),
+    b"ARROW1": ("an Arrow file", "Write it as Parquet or CSV."),
+    b"\x1f\x8b": ("compressed twice", "Unpack it once."),
+    b"PK\x03\x04": ("a zip archive inside another file", "Unpack it once."),
+}
+_TEXT = (
+    (re.compile(rb"\*(vertices|network)\b", re.IGNORECASE), "pajek"),
+    (re.compile(rb"(creator\b[^\n]*\s+)?(version\b[^\n]*\s+)?(di)?graph\s*\[", re.IGNORECASE), "gml"),
+    (re.compile(rb"[\[{]\s*([\"\[{\]}]|-?\d)"), "json"),
+)
+_REFUSED_TEXT = (
+    (re.compile(rb"<(!doctype\s+html|html|head|body)\b", re.IGNORECASE), "an HTML page",
+     "The download may have been an error page: open the address in a browser and save the file itself."),
+    (re.compile(rb"(strict\s+)?(di)?graph(\s+(\w+|\"[^\"]*\"))?\s*\{", re.IGNORECASE), "DOT (Graphviz)",
+     "Convert it, for instance with networkx.nx_pydot.read_dot, and give the graph to blockmix."),
+    (re.compile(rb"<(\?xml|!doctype|[a-z][\w:.-]*\s+[\w:.-]+\s*=)", re.IGNORECASE), "XML, but neither GraphML nor GEXF",
+     "Write the links as an edge list."),
+    (re.compile(rb"dl\s+n\s*=", re.IGNORECASE), "UCINET DL", "Write the links as an edge list."),
+)  # fmt: skip
+_XML = re.compile(rb"<(?:[\w.-]+:)?(graphml|gexf)\b", re.IGNORECASE)
+
+
+def check_format(name: object) -> str | None:
+    """Return the format that the user names, or raise an error with the ones that there are."""
+    if name is None or name in FORMATS:
+        return None if name is None else str(name)
+    raise InputError(f"format={name!r:.60}: formats are {', '.join(FORMATS)}; leave it out to find out")
+
+
+def detect(source: Source) -> str:
+    """Return the format of an open file, or raise a `GraphFormatError` that says what it looks like."""
+    head = source.head(HEAD_BYTES)
+    for start, found in _BINARY.items():
+        if head.startswith(start):
+            return found
+    for start, (what, remedy) in _REFUSED_BINARY.items():
+        if head.startswith(start):
+            raise _refusal(source, what, remedy, 1, head[:6])
+    text = head.removeprefix(BYTE_ORDER_MARK).lstrip()
+    if text[:14].lower() == b"%%matrixmarket":
+        return "matrix-market"
+    if text[:1] == b"<":
+        named = _XML.search(head)
+        if named:
+            return named[1].decode().lower()
+    begin, line, _ = first_data_line(head)
+    rest = head[begin:]
+    for pattern, found in _TEXT:
+        if pattern.match(rest):
+            return found
+    for pattern, what, remedy in _REFUSED_TEXT:
+        if pattern.match(rest):
+            raise _refusal(source, what, remedy, head.count(b"\n", 0, begin) + 1, line.strip())
+    whole = len(head) < HEAD_BYTES
+    if looks_like_metis(head, whole, source.suffix):
+        return "metis"
+    return "matrix" if looks_like_matrix(source, head) else "edges"
+
+
+def _refusal(source: Source, what: str, remedy: str, line: int, text: bytes) -> GraphFormatError:
+    return GraphFormatError(
+        f"this is no list of links but looks like {what}",
+        path=source.name,
+        line=line,
+        column=1,
+        text=text,
+        remedy=remedy,
+    )

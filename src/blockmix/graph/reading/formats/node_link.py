@@ -1,0 +1,159 @@
+"""JSON: the node-link form of networkx and D3, Cytoscape's form, and plain lists of pairs.
+
+`{"nodes": [{"id": ...}], "links": [{"source": ..., "target": ...}]}`, with "edges" for "links" as well. In D3 files
+whose nodes have no id, sources and targets are places in the list of nodes. Everything else is refused with its keys.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, NoReturn
+
+from blockmix.errors import GraphFormatError, InputError, readable
+from blockmix.graph.attributes import NodeTable
+from blockmix.graph.edges import graph_from_ends, node_labels
+from blockmix.graph.graph import Graph
+from blockmix.graph.reading.named import with_table
+from blockmix.graph.reading.source import Source
+
+# Python objects take about ten times the bytes of their text.
+MOST_BYTES = 1 << 30
+_LINKS = ("links", "edges")
+_IDS = ("id", "name", "key", "label")
+_SKIPPED = {"source", "target", "from", "to"}
+
+
+def read_json(source: Source) -> Graph:
+    """Read a network from JSON."""
+    found = _parsed(source)
+    if isinstance(found, list):
+        return _of_pairs(source, found)
+    elements = found.get("elements")
+    if isinstance(elements, dict):
+        # Cytoscape keeps the values of a node or link under "data".
+        return _of_records(source, _unwrapped(elements.get("nodes")), _unwrapped(elements.get("edges")))
+    key = next((key for key in _LINKS if isinstance(found.get(key), list)), None)
+    if key is None:
+        listed = ", ".join(readable(str(name)) for name in list(found)[:8]) or "none"
+        _refuse(source, f"this JSON has no list of links; its keys are: {listed}")
+    return _of_records(source, found.get("nodes"), found[key])
+
+
+def _parsed(source: Source) -> Any:
+    data = source.content(MOST_BYTES)
+    try:
+        found = json.loads(data.decode("utf-8-sig"), parse_constant=lambda name: None)
+    except UnicodeDecodeError:
+        _refuse(source, "the JSON is not UTF-8 text")
+    except json.JSONDecodeError as error:
+        raise GraphFormatError(
+            f"this looks like JSON, but is not valid: {error.msg}",
+            path=source.name,
+            line=error.lineno,
+            column=error.colno,
+            remedy="Correct the file; a file with one JSON object a line is not read.",
+        ) from None
+    except (RecursionError, ValueError):
+        _refuse(source, "the JSON is nested too deeply or has a number that is too long")
+    if not isinstance(found, dict | list):
+        _refuse(source, "the JSON is neither an object nor a list")
+    return found
+
+
+def _unwrapped(records: Any) -> Any:
+    if not isinstance(records, list):
+        return records
+    return [record.get("data") if isinstance(record, dict) else record for record in records]
+
+
+def _of_pairs(source: Source, pairs: list[Any]) -> Graph:
+    if all(isinstance(pair, dict) for pair in pairs):
+        return _of_records(source, None, pairs)
+    for place, pair in enumerate(pairs):
+        if not isinstance(pair, list) or len(pair) < 2 or not all(_is_label(end) for end in pair[:2]):
+            _refuse(
+                source,
+                f"entry {place} of the list is {readable(json.dumps(pair)[:80])}, not a pair of labels",
+            )
+    extra = sum(len(pair) > 2 for pair in pairs)
+    return _made(source, [(pair[0], pair[1]) for pair in pairs], None, "JSON list of pairs", extra)
+
+
+def _of_records(source: Source, nodes: Any, links: Any) -> Graph:
+    if not isinstance(links, list):
+        _refuse(source, "the links are not a list")
+    names, table = _nodes(source, nodes)
+    ends = []
+    for place, link in enumerate(links):
+        if not isinstance(link, dict):
+            _refuse(source, f"link {place} is {readable(json.dumps(link)[:80])}, not an object")
+        pair = tuple(link.get("source", link.get("from")) if side == 0 else link.get("target", link.get("to"))
+                     for side in (0, 1))  # fmt: skip
+        if not all(_is_label(end) for end in pair):
+            _refuse(source, f"link {place} has no source and target that are text or whole numbers")
+        ends.append(pair)
+    if names is not None and table is None:
+        ends = [_by_place(source, pair, names, i) for i, pair in enumerate(ends)]
+    extra = sum(bool(link.keys() - _SKIPPED) for link in links)
+    graph = _made(source, ends, names, "JSON node-link", extra)
+    return graph if names is None or table is None else with_table(graph, names, table)
+
+
+def _nodes(source: Source, nodes: Any) -> tuple[list[Any] | None, NodeTable | None]:
+    """Return the labels of the nodes and their attributes; no table where nodes have no ids, only places."""
+    if nodes is None:
+        return None, None
+    if not isinstance(nodes, list):
+        _refuse(source, "the nodes are not a list")
+    if all(_is_label(node) for node in nodes):
+        return nodes, NodeTable({}, len(nodes))
+    if not all(isinstance(node, dict) for node in nodes):
+        _refuse(source, "the list of nodes holds something that is neither a label nor an object")
+    key = next((key for key in _IDS if nodes and all(_is_label(node.get(key)) for node in nodes)), None)
+    if key != "id" and not any("id" in node for node in nodes):
+        # D3: links name places; the labels are the names, where all differ.
+        labels = [node[key] for node in nodes] if key is not None else list(range(len(nodes)))
+        return (labels if len(set(map(str, labels))) == len(labels) else list(range(len(nodes)))), None
+    if key != "id":
+        _refuse(source, "some nodes have an id that is text or a whole number, and others have none")
+    columns: dict[str, list[Any]] = {}
+    for place, node in enumerate(nodes):
+        for name, value in node.items():
+            if name != key and isinstance(value, str | int | float | bool):
+                columns.setdefault(name, [None] * len(nodes))[place] = value
+    return [node[key] for node in nodes], NodeTable.of(columns, len(nodes))
+
+
+def _by_place(source: Source, pair: tuple[Any, ...], names: list[Any], number: int) -> tuple[Any, ...]:
+    if all(isinstance(end, int) and 0 <= end < len(names) for end in pair):
+        return tuple(names[end] for end in pair)
+    if not all(isinstance(end, str) for end in pair):
+        _refuse(source, f"link {number} names a place that is not in the list of {len(names)} nodes")
+    return pair
+
+
+def _made(source: Source, ends: list[Any], names: list[Any] | None, note: str, extra: int) -> Graph:
+    try:
+        flat = node_labels([end for pair in ends for end in pair], "links").reshape(-1, 2)
+        isolated = None if names is None else node_labels(names, "nodes")
+        notes = (*source.notes, f"read as {note}")
+        if extra:
+            notes += (f"other values of {extra:,} links ignored",)
+        return graph_from_ends(flat, isolated, source=source.name, notes=notes)
+    except GraphFormatError:
+        raise
+    except InputError as error:
+        raise GraphFormatError(str(error), path=source.name, remedy="Correct the file.") from None
+
+
+def _is_label(value: Any) -> bool:
+    whole = isinstance(value, int) and not isinstance(value, bool) and -(2**63) <= value < 2**63
+    return whole or (isinstance(value, str) and value != "")
+
+
+def _refuse(source: Source, problem: str) -> NoReturn:
+    raise GraphFormatError(
+        problem,
+        path=source.name,
+        remedy='Give {"nodes": [{"id": 1}, ...], "links": [{"source": 1, "target": 2}, ...]}, or an edge list.',
+    )

@@ -1,0 +1,72 @@
+"""Putting a table of attributes beside a network: its rows are matched with the nodes by their labels."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blockmix.graph.attributes import NodeTable
+from blockmix.graph.edges import graph_from_ends
+from blockmix.graph.graph import Graph
+from blockmix.graph.reading.nodes import NodeList
+
+
+def with_table(graph: Graph, labels: Any, table: NodeTable) -> Graph:
+    """Return the network with the attributes of these nodes, all of which it has."""
+    if not len(table):
+        return graph
+    places = graph.labels.indices(labels)
+    return replace(graph, attributes=table.rearranged(places, graph.n_nodes))
+
+
+def with_nodes(graph: Graph, nodes: NodeList) -> Graph:
+    """Return the network with the nodes of a list or table: those that it lacks are added without links."""
+    missing = _missing(graph, nodes.labels)
+    if missing.any():
+        names = _label_array(graph)
+        known = np.concatenate((names.astype(object), nodes.labels[missing].astype(object)))
+        isolated = _narrowed(known)
+        notes = () if graph.summary is None else graph.summary.notes
+        source = "network" if graph.summary is None else graph.summary.source
+        attributes = graph.attributes
+        graph = graph_from_ends(_narrowed(names[graph.edges()]), isolated, source=source, notes=notes)
+        if attributes is not None:
+            graph = with_table(graph, names.tolist(), attributes)
+    return described(graph, nodes)
+
+
+def described(graph: Graph, nodes: NodeList | None) -> Graph:
+    """Return a network that has the nodes of a table, with the attributes of it and a remark in the summary."""
+    if nodes is None or nodes.table is None:
+        return graph
+    found = with_table(graph, nodes.labels.tolist(), nodes.table)
+    notes = nodes.notes
+    without = graph.n_nodes - len(nodes.labels)
+    if without:
+        notes += (f"{without:,} of {graph.n_nodes:,} nodes are not in the node table",)
+    if found.summary is None:
+        return found
+    return replace(found, summary=replace(found.summary, notes=(*found.summary.notes, *notes)))
+
+
+def _missing(graph: Graph, labels: NDArray[Any]) -> NDArray[np.bool_]:
+    known = set(map(str, graph.labels))
+    return np.array([str(label) not in known for label in labels.tolist()], dtype=np.bool_)
+
+
+def _label_array(graph: Graph) -> NDArray[Any]:
+    if graph.labels.kind == "text":
+        names = np.empty(graph.n_nodes, dtype=object)
+        names[:] = list(graph.labels)
+        return names
+    return np.arange(graph.n_nodes) if graph.labels.integers is None else np.asarray(graph.labels.integers)
+
+
+def _narrowed(labels: NDArray[Any]) -> NDArray[Any]:
+    """Return labels as int64 where all are integers."""
+    if labels.dtype.kind == "i" or all(isinstance(label, int) for label in labels.reshape(-1).tolist()):
+        return labels.astype(np.int64)
+    return labels.astype(object)

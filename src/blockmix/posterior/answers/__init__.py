@@ -1,0 +1,1 @@
+"""Answers to questions about a result; `methods.py` has them as methods of `Posterior`."""

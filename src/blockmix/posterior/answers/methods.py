@@ -1,0 +1,199 @@
+"""The questions as methods of `Posterior`: what each asks, in words; the work is in the other modules."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blockmix.graph.labels import Label
+from blockmix.posterior.answers.table import Answer
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from blockmix.graph.graph import Graph
+    from blockmix.posterior.answers.compare import Comparison
+    from blockmix.posterior.posterior import Posterior
+
+Pairs = Iterable[Sequence[Label]]
+
+
+class Answers:
+    """Questions about a result.
+
+    >>> import blockmix as bm
+    >>> cliques = [(a + c, b + c) for c in (0, 7) for a in range(8) for b in range(a)]
+    >>> post = bm.fit(cliques, communities=2, seed=1, sweeps=300, held_out=0)
+    >>> len(post.node(7)), len(post.members(0, top=3)), [row.node for row in post.bridges()]
+    (2, 3, [7])
+    """
+
+    @property
+    def _post(self) -> Posterior:
+        return cast("Posterior", self)
+
+    def node(self, label: Label, *, level: float = 0.9) -> Answer:
+        """Return the memberships of one node: community, share, sd and interval, largest first."""
+        from blockmix.posterior.answers.of_nodes import node_memberships
+
+        return node_memberships(self._post, label, level)
+
+    def members(self, community: int, *, top: int | None = None, level: float = 0.9) -> Answer:
+        """Return the members of a community with their shares, strongest first; `top` limits how many."""
+        from blockmix.posterior.answers.of_communities import members
+
+        return members(self._post, community, top, level)
+
+    def bridges(self, *, top: int = 20) -> Answer:
+        """Return the nodes that surely belong to two communities or more, those with the largest second share first.
+
+        Both shares are at least 0.1, and their lower bounds (5%) above 0.02: a node whose community is merely unknown
+        is not among them.
+        """
+        from blockmix.posterior.answers.of_nodes import bridges
+
+        return bridges(self._post, top)
+
+    def similar_nodes(self, label: Label, *, top: int = 10) -> Answer:
+        """Return the nodes most like this one: sum_k sqrt(pi_ak pi_bk) of mean memberships, 1 for the same ones."""
+        from blockmix.posterior.answers.of_nodes import similar_nodes
+
+        return similar_nodes(self._post, label, top)
+
+    def nodes_in_none(self, *, threshold: float = 0.1) -> Answer:
+        """Return the nodes that `communities(threshold)` lists in no community, with the nearest one."""
+        from blockmix.posterior.answers.of_nodes import nodes_in_none
+
+        return nodes_in_none(self._post, threshold)
+
+    def link_intervals(self, pairs: Pairs, *, level: float = 0.9) -> Answer:
+        """Return the link probability of pairs of labels with its credible interval, from the samples kept.
+
+        The interval is about the probability, given the model: not about whether there is a link.
+        """
+        from blockmix.posterior.answers.of_pairs import link_intervals
+
+        return link_intervals(self._post, pairs, level)
+
+    def share_probability(self, pairs: Pairs, *, threshold: float = 0.1) -> NDArray[np.float64]:
+        """Return the probability that two nodes share a community, for pairs of labels.
+
+        That is the share of posterior samples in which there is a community of which both make at least `threshold`.
+        """
+        from blockmix.posterior.answers.of_pairs import share_probability
+
+        return share_probability(self._post, pairs, threshold)
+
+    def link_communities(self, pairs: Pairs) -> Answer:
+        """Return the community in which a link between two nodes is made, most likely, and with what probability.
+
+        `between` is the probability that it is a link of the background, between two communities.
+        """
+        from blockmix.posterior.answers.of_pairs import link_communities
+
+        return link_communities(self._post, pairs)
+
+    def missing_links(
+        self, label: Label | None = None, *, community: int | None = None, top: int = 20
+    ) -> Answer:
+        """Return the most likely pairs without a link: of one node, of one community, or of the whole network.
+
+        For one node all others are compared. For the network, pairs among the strongest members of each community are,
+        four million of them at most; not all pairs are visited.
+        """
+        from blockmix.posterior.answers.of_links import missing_links
+
+        return missing_links(self._post, label, community, top)
+
+    def surprising_links(self, *, top: int = 20) -> Answer:
+        """Return the links of the network that are the least likely, given everything else."""
+        from blockmix.posterior.answers.of_links import surprising_links
+
+        return surprising_links(self._post, top)
+
+    def overlap(self, *, threshold: float = 0.1) -> Answer:
+        """Return the pairs of communities that share members: how many, how nested, and how near to one.
+
+        `nested` is the share of the smaller one that is in the larger; `merge` compares links between the two with
+        links within, by memberships: at 1 they are as dense between as within, and one community would do.
+        """
+        from blockmix.posterior.answers.of_communities import overlap
+
+        return overlap(self._post, threshold)
+
+    def roles(self, community: int, *, top: int | None = None, threshold: float = 0.1) -> Answer:
+        """Return hubs and roles in a community: links inside, their z-score, participation, and the role in words."""
+        from blockmix.posterior.answers.roles import roles
+
+        return roles(self._post, community, top, threshold)
+
+    def quality(self, *, threshold: float = 0.1) -> Answer:
+        """Return members, links, density, conductance and modularity of every community of `communities(threshold)`."""
+        from blockmix.posterior.answers.of_communities import quality
+
+        return quality(self._post, threshold)
+
+    def names(self, *, by: str | None = None, top: int = 3) -> dict[int, str]:
+        """Return a name for every community: its strongest members, or the values of an attribute that mark it out."""
+        from blockmix.posterior.answers.of_communities import names
+
+        return names(self._post, by, top)
+
+    def subgraph(self, community: int, *, threshold: float = 0.1) -> Graph:
+        """Return the network of the members of a community and the links between them."""
+        from blockmix.posterior.answers.of_communities import subgraph
+
+        return subgraph(self._post, community, threshold)
+
+    def compare(self, other: Posterior, *, threshold: float = 0.1) -> Comparison:
+        """Compare with another result on the nodes that both have: matched communities, and nodes that moved."""
+        from blockmix.posterior.answers.compare import compare
+
+        return compare(self._post, other, threshold)
+
+    def transform(self, links: Mapping[Any, Iterable[Label]] | Iterable[Label], *, seed: int = 0) -> Answer:
+        """Return the memberships of new nodes from their links to known ones, without a new fit.
+
+        `links` maps each new node to the labels that it is linked to; a list of labels is one new node.
+        """
+        from blockmix.posterior.answers.place import transform
+
+        return transform(self._post, links, seed)
+
+    def plot(self, *, threshold: float = 0.1, seed: int = 0) -> Figure:
+        """Plot the network, every node a pie chart of its communities; the same as `plot_network`."""
+        return self.plot_network(threshold=threshold, seed=seed)
+
+    def plot_network(self, *, threshold: float = 0.1, seed: int = 0) -> Figure:
+        """Plot the network with matplotlib; beyond 5,000 nodes its communities. Save it with `.savefig("x.pdf")`."""
+        from blockmix.report.pictures.plots import plot_network
+
+        return plot_network(self._post, threshold=threshold, seed=seed)
+
+    def plot_memberships(self, nodes: Iterable[Label] | None = None, *, level: float = 0.9) -> Figure:
+        """Plot the memberships of some nodes as bars with intervals; by default of bridges, else of hubs."""
+        from blockmix.report.pictures.plots import plot_memberships
+
+        return plot_memberships(self._post, nodes, level=level)
+
+    def plot_blocks(self, *, threshold: float = 0.1) -> Figure:
+        """Plot how dense links are within communities and between each two."""
+        from blockmix.report.pictures.blocks import plot_blocks
+
+        return plot_blocks(self._post, threshold=threshold)
+
+    def attribute_test(
+        self, name: str, *, categorical: bool = False, permutations: int | None = None, seed: int = 0
+    ) -> Answer:
+        """Test whether communities go with an attribute of the nodes, by permuting its values.
+
+        A row compares, for a community and a value, the share of its members that have the value (or their mean, of a
+        number) with that of all nodes; `p` is adjusted for all rows together. `categorical` takes numbers as codes of
+        categories. `permutations` is 999, or fewer on large networks.
+        """
+        from blockmix.posterior.answers.attributes import attribute_test
+
+        return attribute_test(self._post, name, categorical, permutations, seed)

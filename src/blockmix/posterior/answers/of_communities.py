@@ -1,0 +1,149 @@
+"""Questions about communities: their members, how they overlap, how well they are separated, how to call them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from blockmix.errors import InputError
+from blockmix.graph.graph import Graph
+from blockmix.graph.labels import Labels
+from blockmix.posterior.answers.shares import check_community, check_top, labels_of, mean_shares
+from blockmix.posterior.answers.table import Answer
+from blockmix.posterior.covers import sure_members
+from blockmix.posterior.views import beta_interval
+
+if TYPE_CHECKING:
+    from blockmix.posterior.posterior import Posterior
+
+
+def members(post: Posterior, community: int, top: int | None, level: float) -> Answer:
+    """See `Posterior.members`."""
+    community = check_community(post, community)
+    found = np.flatnonzero(np.asarray(post.community) == community)
+    nodes = np.searchsorted(np.asarray(post.offsets), found, side="right") - 1
+    mean, sd = np.asarray(post.mean)[found], np.asarray(post.sd)[found]
+    order = np.lexsort((nodes, -mean))
+    order = order if top is None else order[: check_top(top)]
+    nodes, mean, sd = nodes[order], mean[order], sd[order]
+    lower, upper = beta_interval(mean, sd, level)
+    columns = {"node": labels_of(post, nodes), "share": mean, "sd": sd, "lower": lower, "upper": upper}
+    return Answer(columns | {"links": post.graph.degrees[nodes]})
+
+
+def cover_matrix(post: Posterior, threshold: float) -> tuple[NDArray[np.int64], sp.csr_array]:
+    """Return the numbers of the communities of `covers`, and their members as a matrix of nodes x communities."""
+    covers = post.covers(threshold)
+    numbers = np.array(list(covers), dtype=np.int64)
+    nodes = np.concatenate(list(covers.values())) if covers else np.empty(0, dtype=np.int64)
+    column = np.repeat(np.arange(len(covers)), [len(found) for found in covers.values()])
+    shape = (post.graph.n_nodes, len(covers))
+    return numbers, sp.csr_array((np.ones(len(nodes)), (nodes, column)), shape=shape)
+
+
+def overlap(post: Posterior, threshold: float) -> Answer:
+    """See `Posterior.overlap`."""
+    numbers, member = cover_matrix(post, threshold)
+    sizes = np.asarray(member.sum(axis=0)).ravel()
+    shared = sp.coo_array(sp.triu(member.T @ member, k=1))
+    a, b, both = shared.row, shared.col, shared.data
+    # Shares of links between and within, by how much each end is in a community.
+    density = link_density(post)
+    smaller = np.minimum(sizes[a], sizes[b])
+    inside = both / smaller
+    within = np.sqrt(density[numbers[a], numbers[a]] * density[numbers[b], numbers[b]])
+    between = density[numbers[a], numbers[b]]
+    ratio = np.divide(between, within, out=np.zeros(len(a)), where=within > 0)
+    order = np.lexsort((numbers[b], numbers[a], -inside))
+    columns = {
+        "first": numbers[a], "second": numbers[b], "shared": both.astype(np.int64),
+        "jaccard": both / (sizes[a] + sizes[b] - both), "nested": inside, "merge": ratio,
+    }  # fmt: skip
+    return Answer({name: np.asarray(column)[order] for name, column in columns.items()})
+
+
+def link_density(post: Posterior) -> Any:
+    """Return, for all pairs of communities, links a pair of nodes: sum of pi_ak pi_bl over links over that of pairs."""
+    shares = mean_shares(post)
+    links = np.asarray((shares.T @ (post.graph.to_scipy() @ shares)).todense())
+    sizes = np.asarray(shares.sum(axis=0)).ravel()
+    pairs = np.outer(sizes, sizes) - np.asarray((shares.T @ shares).todense())
+    return np.divide(links, pairs, out=np.zeros_like(links), where=pairs > 0)
+
+
+def quality(post: Posterior, threshold: float) -> Answer:
+    """See `Posterior.quality`."""
+    numbers, member = cover_matrix(post, threshold)
+    adjacency = post.graph.to_scipy()
+    sizes = np.asarray(member.sum(axis=0)).ravel()
+    volume = np.asarray(member.T @ post.graph.degrees.astype(np.float64)).ravel()
+    inside = np.asarray(member.multiply(adjacency @ member).sum(axis=0)).ravel()
+    ends = 2.0 * post.graph.n_edges
+    cut = volume - inside
+    smaller = np.minimum(volume, ends - volume)
+    pairs = sizes * (sizes - 1)
+    return Answer(
+        {
+            "community": numbers,
+            "members": sizes.astype(np.int64),
+            "links": (inside / 2).astype(np.int64),
+            "density": np.divide(inside, pairs, out=np.zeros(len(sizes)), where=pairs > 0),
+            "conductance": np.divide(cut, smaller, out=np.zeros(len(sizes)), where=smaller > 0),
+            "modularity": inside / ends - (volume / ends) ** 2,
+        }
+    )
+
+
+def names(post: Posterior, by: str | None, top: int) -> dict[int, str]:
+    """See `Posterior.names`."""
+    top = check_top(top)
+    if by is not None:
+        return _names_by_attribute(post, by, top)
+    return {
+        number: ", ".join(map(str, labels_of(post, found[:top]))) for number, found in post.covers().items()
+    }
+
+
+def _names_by_attribute(post: Posterior, by: str, top: int) -> dict[int, str]:
+    from blockmix.posterior.answers.attributes import attribute_cells, attribute_of
+
+    attribute = attribute_of(post, by).as_text()
+    cells = attribute_cells(post, attribute)
+    texts = list(map(str, attribute.categories or ()))
+    found = {}
+    for number in post.covers():
+        score = cells.z[number]
+        best = [int(v) for v in np.argsort(-score, kind="stable")[:top] if score[v] > 0]
+        found[number] = ", ".join(texts[v] for v in best)
+    return found
+
+
+def subgraph(post: Posterior, community: int, threshold: float) -> Graph:
+    """See `Posterior.subgraph`."""
+    return induced(post.graph, np.sort(members_at(post, community, threshold)))
+
+
+def members_at(post: Posterior, community: int, threshold: float) -> NDArray[np.int64]:
+    """Return the nodes that count as members of a community, whether or not `covers` lists it."""
+    community = check_community(post, community)
+    nodes, numbers, _ = sure_members(post, threshold)
+    found: NDArray[np.int64] = nodes[numbers == community]
+    if not len(found):
+        raise InputError(f"community {community} has no member at the threshold {threshold:g}")
+    return found
+
+
+def induced(graph: Graph, nodes: NDArray[np.int64]) -> Graph:
+    """Return the network of these nodes, in increasing order, and the links between them."""
+    rows = graph.to_scipy(np.int8)[nodes][:, nodes]
+    rows.sort_indices()
+    names = [graph.labels[int(node)] for node in nodes]
+    labels = (
+        Labels.of(names) if graph.labels.kind != "text" else Labels.from_text([str(name) for name in names])
+    )
+    attributes = None if graph.attributes is None else graph.attributes.taken(nodes)
+    offsets = rows.indptr.astype(np.int64)
+    return Graph(offsets, rows.indices.astype(graph.neighbors.dtype), labels, attributes=attributes)

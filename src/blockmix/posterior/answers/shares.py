@@ -1,0 +1,113 @@
+"""Memberships as sparse matrices of nodes x communities: the posterior means, and single posterior samples."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from blockmix.errors import InputError
+
+if TYPE_CHECKING:
+    from blockmix.posterior.posterior import Posterior
+    from blockmix.tables.samples import PosteriorSample
+
+Nodes = NDArray[np.int64]
+
+
+def mean_shares(post: Posterior) -> sp.csr_array:
+    """Return the mean memberships; those below 0.01 are not kept, so that rows add up to a little less than one."""
+    data = np.asarray(post.mean, dtype=np.float64)
+    shape = (post.graph.n_nodes, post.n_communities)
+    return sp.csr_array((data, np.asarray(post.community), np.asarray(post.offsets)), shape=shape)
+
+
+def sample_shares(post: Posterior) -> Iterator[tuple[PosteriorSample, sp.csr_array, NDArray[np.float64]]]:
+    """Yield every sample kept with its memberships and strengths in the numbers of the posterior.
+
+    The strengths end with the background; in the general model they are the K x K matrix.
+    """
+    for chain, numbers in zip(post.draws, post.numbers, strict=True):
+        for sample in chain:
+            packed = sample.packed()
+            totals = np.add.reduceat(packed.weights, packed.offsets[:-1], dtype=np.float64)
+            weights = packed.weights / np.repeat(totals, np.diff(packed.offsets))
+            shape = (post.graph.n_nodes, post.n_communities)
+            shares = sp.csr_array((weights, numbers[packed.communities], packed.offsets), shape=shape)
+            yield sample, shares, _renumbered(np.asarray(sample.strengths, dtype=np.float64), numbers)
+
+
+def sample_weights(post: Posterior) -> NDArray[np.float64]:
+    """Return how much every sample counts, in the order of `sample_shares`; they sum to one.
+
+    All samples of a chain count the same. Chains count by the weights of the posterior where it has some, and else
+    by their samples.
+    """
+    counts = np.array([len(chain) for chain in post.draws], dtype=np.float64)
+    if not counts.sum():
+        raise InputError("this run kept no samples: it was stopped during warm-up; fit for longer")
+    chains = getattr(post, "chain_weights", counts / counts.sum())
+    return np.repeat(np.asarray(chains) / np.maximum(counts, 1.0), counts.astype(np.int64))
+
+
+def listed_communities(post: Posterior) -> NDArray[np.bool_]:
+    """Return which communities `covers` may list: the clear ones, where the posterior knows which these are."""
+    return np.asarray(getattr(post, "clear", np.ones(post.n_communities, dtype=np.bool_)))
+
+
+def _renumbered(strengths: NDArray[np.float64], numbers: NDArray[np.int64]) -> NDArray[np.float64]:
+    found = np.empty_like(strengths)
+    if strengths.ndim == 2:
+        found[np.ix_(numbers, numbers)] = strengths
+    else:
+        found[numbers] = strengths[:-1]
+        found[-1] = strengths[-1]
+    return found
+
+
+def node_pairs(post: Posterior, pairs: Any) -> NDArray[np.int64]:
+    """Return pairs of labels as node numbers, one row each; one pair may be given by itself."""
+    listed = list(pairs)
+    if len(listed) == 2 and all(isinstance(end, str | int | np.integer) for end in listed):
+        listed = [tuple(listed)]
+    if any(isinstance(pair, str) or not hasattr(pair, "__len__") or len(pair) != 2 for pair in listed):
+        raise InputError("give pairs of node labels, two to a pair")
+    labels = post.graph.labels
+    if not listed:
+        return np.empty((0, 2), dtype=np.int64)
+    return np.column_stack([labels.indices([pair[side] for pair in listed]) for side in (0, 1)])
+
+
+def labels_of(post: Posterior, nodes: Sequence[int] | Nodes) -> list[Any]:
+    """Return the labels of these nodes."""
+    labels = post.graph.labels
+    return [labels[int(node)] for node in nodes]
+
+
+def check_community(post: Posterior, community: Any) -> int:
+    """Return the number of a community, or raise an error with the range."""
+    whole = isinstance(community, int | np.integer) and not isinstance(community, bool)
+    if not whole or not 0 <= community < post.n_communities:
+        raise InputError(
+            f"community {community!r:.40} is not there: communities are numbered 0 to {post.n_communities - 1}"
+        )
+    return int(community)
+
+
+def check_top(top: Any, name: str = "top") -> int:
+    """Return how many rows are wanted."""
+    if not isinstance(top, int | np.integer) or isinstance(top, bool) or top < 1:
+        raise InputError(f"{name} must be a whole number from 1 on, not {top!r:.40}")
+    return int(top)
+
+
+def refuse_general(post: Posterior, what: str) -> None:
+    """Raise an error where the general model has no answer."""
+    if post.blocks_mean is not None:
+        raise InputError(
+            f"{what} rests on one strength a community, which the general model does not have: fit with "
+            "model='assortative'"
+        )
