@@ -30,10 +30,9 @@ _SCORES = ("perplexity", "log_loss", "auc", "average_precision")
 
 @dataclass
 class RunResult:
-    """All that a run leaves: chains, held-out predictions, how far it came."""
+    """All that a run leaves: chains, how far it came, and whether a signal ended it."""
 
     chains: list[LiveChain]
-    probability: NDArray[np.float64]
     position: Position
     interrupted: bool
 
@@ -68,7 +67,7 @@ class Run:
             at.warm_up_sweeps = at.sweep
             for chain in self.chains:
                 chain.record_last()
-        return RunResult(self.chains, self._forecast(), at, interrupted)
+        return RunResult(self.chains, at, interrupted)
 
     def _sweeps(self, at: Position, began: float) -> bool:
         """Sweep until the plan is over or a signal interrupts; return whether it was interrupted."""
@@ -140,7 +139,7 @@ class Run:
         at.updates += sum(chain.info().updates for chain in self.chains)
 
     def _forecast(self) -> NDArray[np.float64]:
-        """Return the predictions, every chain weighing the same."""
+        """Return the predictions, every chain weighing the same: weights are found once, when the run has ended."""
         return np.asarray(np.mean([chain.forecast() for chain in self.chains], axis=0))
 
     def _evaluate(self, at: Position) -> None:

@@ -13,10 +13,12 @@ from numpy.typing import NDArray
 
 from blockmix.errors import InputError
 from blockmix.evaluate import CalibrationTable, Scores, calibration, score
+from blockmix.evaluate.null_models import NullComparison, compare_with_null
 from blockmix.graph.graph import Graph
 from blockmix.graph.labels import Label
 from blockmix.graph.query import checked_pairs
 from blockmix.posterior.covers import complete_cover, sure_members
+from blockmix.posterior.evidence import Memberships, community_evidence
 from blockmix.posterior.views import MembershipTable, StrengthTable, beta_interval
 from blockmix.tables.predictor import Predictor
 from blockmix.tables.samples import PosteriorSample
@@ -44,11 +46,12 @@ class HeldOutPairs:
 
 @dataclass(frozen=True, eq=False)
 class Posterior:
-    """The posterior, summarised. Communities are numbered by expected size, 0 the largest.
+    """The posterior, summarised. Communities are numbered by their `evidence`, 0 has the most.
 
     `offsets`, `community`, `mean`, `sd` are the memberships in compressed rows, largest first; `draws` are
     posterior samples of each chain, kept for predictions; `trace` has scores and scalars over the run. In the general
-    model `blocks_mean` and `blocks_sd` are the K x K strengths; the strengths are then their diagonal.
+    model `blocks_mean` and `blocks_sd` are the K x K strengths; the strengths are then their diagonal, and communities
+    are numbered by expected size.
     """
 
     graph: Graph
@@ -91,36 +94,83 @@ class Posterior:
         )
 
     def communities(
-        self, threshold: float = 0.1, *, min_size: int = 2, complete: bool = False
+        self, threshold: float = 0.1, *, min_size: int = 2, clear: bool = True, complete: bool = False
     ) -> dict[int, list[Label]]:
         """Return overlapping communities in your own labels: number -> members, strongest member first.
 
         A node belongs to every community in which its membership is more likely than not at least `threshold`, and
         to the one it is in most if its mean membership there reaches `threshold`. Communities with fewer than
-        `min_size` members are left out.
+        `min_size` members are left out, and those whose `evidence` is not above zero: a network without communities
+        has such ones too. `clear=False` returns them as well. `unclear_nodes` has the nodes that are in none.
 
-        With `complete` every node that has a link is in a community, and every community is connected, as in the file
-        communities.txt and in `to_cdlib`: nodes that reach the threshold nowhere join their neighbours, a
-        second membership needs two links, and parts that no link joins are communities of their own,
+        With `complete` every node that has a link is in a community, and every community is connected, as other
+        programs expect (`to_cdlib`): communities need no evidence, nodes that reach the threshold nowhere join their
+        neighbours, a second membership needs two links, and parts that no link joins are communities of their own,
         numbered from `n_communities` on. In the general model members need not be linked: there it changes nothing.
         """
         labels = self.graph.labels
-        return {
-            k: [labels[int(a)] for a in nodes]
-            for k, nodes in self.covers(threshold, min_size=min_size, complete=complete).items()
-        }
+        covers = self.covers(threshold, min_size=min_size, clear=clear, complete=complete)
+        return {k: [labels[int(a)] for a in nodes] for k, nodes in covers.items()}
 
     def covers(
-        self, threshold: float = 0.1, *, min_size: int = 2, complete: bool = False
+        self, threshold: float = 0.1, *, min_size: int = 2, clear: bool = True, complete: bool = False
     ) -> dict[int, NDArray[np.int64]]:
         """Return the same as `communities` with node numbers instead of labels."""
         _check_share("threshold", threshold)
         chosen = complete_cover if complete and self.blocks_mean is None else sure_members
         nodes, community, mean = chosen(self, threshold)
+        if clear and not complete:
+            keep = self.clear[community]
+            nodes, community, mean = nodes[keep], community[keep], mean[keep]
         order = np.lexsort((nodes, -mean, community))
         numbers, begins = np.unique(community[order], return_index=True)
         members = np.split(nodes[order], begins[1:]) if len(numbers) else []
         return {int(k): m for k, m in zip(numbers, members, strict=True) if len(m) >= min_size}
+
+    def unclear_nodes(self, threshold: float = 0.1) -> list[Label]:
+        """Return the nodes that `communities` lists nowhere: those in no clear community."""
+        listed = np.zeros(self.graph.n_nodes, dtype=bool)
+        for members in self.covers(threshold).values():
+            listed[members] = True
+        return [self.graph.labels[int(a)] for a in np.flatnonzero(~listed)]
+
+    @cached_property
+    def evidence(self) -> NDArray[np.float64]:
+        """What each community adds to the log likelihood of the network, above what some set of nodes always does.
+
+        In nats (M14); above zero in a network without communities with a probability of at most 5%. NaN in the general
+        model, where a community need not be linked within.
+        """
+        if self.blocks_mean is not None:
+            return np.full(self.n_communities, np.nan)
+        table = Memberships(self.offsets, self.community, self.mean)
+        return community_evidence(table, self.strength_mean, self.background_mean, self.sizes, self.graph)
+
+    @property
+    def clear(self) -> NDArray[np.bool_]:
+        """Which communities have evidence above zero; all of them in the general model."""
+        return np.asarray(np.isnan(self.evidence) | (self.evidence > 0.0))
+
+    @cached_property
+    def null(self) -> NullComparison | None:
+        """The held-out log loss beside that of the density and of the degrees alone; None if nothing was held out."""
+        held_out = self.held_out
+        if held_out is None or not 0 < np.count_nonzero(held_out.links) < len(held_out.links):
+            return None
+        return compare_with_null(
+            held_out.probability, held_out.pairs, held_out.links, self.training_degrees, held_out.density
+        )
+
+    @property
+    def chain_weights(self) -> NDArray[np.float64]:
+        """How much each chain counts in all means and predictions; they sum to one (`blockmix.posterior.pooling`)."""
+        weights = self.provenance.get("pool", {}).get("weights")
+        chains = len(self.draws)
+        return (
+            np.full(chains, 1.0 / max(chains, 1))
+            if weights is None
+            else np.asarray(weights, dtype=np.float64)
+        )
 
     def strengths(self, *, level: float = 0.9) -> StrengthTable:
         """Return expected size and strength of every community, with its credible interval."""
@@ -142,7 +192,10 @@ class Posterior:
         return found
 
     def link_probability(self, pairs: Iterable[Sequence[Label]] | NDArray[Any]) -> NDArray[np.float64]:
-        """Return the probability that each pair of labels is linked, averaged over the samples kept of every chain."""
+        """Return the probability that each pair of labels is linked, averaged over the samples kept of every chain.
+
+        Chains count by `chain_weights`.
+        """
         listed = pairs if isinstance(pairs, np.ndarray) else list(pairs)
         if len(listed) == 0:
             return np.zeros(0)
@@ -160,13 +213,16 @@ class Posterior:
         if same.any():
             label = self.graph.labels[int(pairs[int(np.argmax(same)), 0])]
             raise InputError(f"a node has no link to itself: the pair ({label}, {label}) cannot be predicted")
-        samples = [sample for chain in self.draws for sample in chain]
-        if not samples:
+        if not all(self.draws) or not self.draws:
             raise InputError("this run kept no samples: it was stopped during warm-up; fit for longer")
         total = np.zeros(len(pairs))
-        for sample in samples:
-            self.predictor.add_sample(sample, pairs, total)
-        return total / len(samples)
+        for weight, chain in zip(self.chain_weights, self.draws, strict=True):
+            if weight > 0.0:
+                mean = np.zeros(len(pairs))
+                for sample in chain:
+                    self.predictor.add_sample(sample, pairs, mean)
+                total += weight / len(chain) * mean
+        return total
 
     @cached_property
     def predictor(self) -> Predictor:
@@ -179,10 +235,15 @@ class Posterior:
 
         They have the same posterior, so that predictions average over all of them (`blockmix.tables.predictor`).
         """
+        return np.asarray(self.training_degrees <= 0)
+
+    @property
+    def training_degrees(self) -> NDArray[np.int64]:
+        """Number of links of every node without those that were held out."""
         degrees = self.graph.degrees.copy()
         if self.held_out is not None:
             np.subtract.at(degrees, self.held_out.pairs[self.held_out.links].ravel(), 1)
-        return np.asarray(degrees <= 0)
+        return np.asarray(degrees)
 
     @property
     def scores(self) -> Scores | None:
