@@ -9,6 +9,8 @@ from scipy.special import comb
 from blockmix import Graph, fit
 from blockmix.posterior.evidence import CHANCE, Memberships, community_evidence
 
+NO_PAIRS = np.empty((0, 2), dtype=np.int64)
+
 
 def table_of(pi):
     """Memberships as compressed rows."""
@@ -30,13 +32,18 @@ def test_the_evidence_is_that_of_the_definition_pair_by_pair():
     pi[pi < 0.01] = 0.0
     beta, delta, sizes = np.array([0.8, 0.5, 0.3]), 0.05, np.array([4.0, 6.0, 4.0])
     links = {tuple(pair) for pair in graph.edges().tolist()}
+    hidden = np.array([(0, 1), (2, 5)])
+    links -= {tuple(pair) for pair in hidden.tolist()}
     expected = np.zeros(3)
     for a, b in itertools.combinations(range(graph.n_nodes), 2):
+        if [a, b] in hidden.tolist():
+            continue
         t = pi[a] * pi[b] * (beta - delta)
         p = delta + t.sum()
         expected += np.log(p / (p - t)) if (a, b) in links else np.log1p(-t)
     expected -= np.log(comb(graph.n_nodes, sizes)) + np.log(graph.n_nodes / CHANCE)
-    found = community_evidence(table_of(pi), beta, delta, sizes, graph)
+    training = graph.without_edges(hidden[graph.has_edges(hidden)])
+    found = community_evidence(table_of(pi), beta, delta, sizes, training, hidden)
     # Forty terms of the logarithm, memberships in float32.
     assert found == pytest.approx(expected, abs=1e-4)
 
@@ -44,7 +51,9 @@ def test_the_evidence_is_that_of_the_definition_pair_by_pair():
 def test_a_community_weaker_than_the_background_has_no_evidence():
     graph = Graph.from_edges([(a, 10 + b) for a in range(10) for b in range(10)])
     pi = np.repeat(np.eye(2), 10, axis=0)
-    found = community_evidence(table_of(pi), np.array([0.01, 0.01]), 0.99, np.array([10.0, 10.0]), graph)
+    found = community_evidence(
+        table_of(pi), np.array([0.01, 0.01]), 0.99, np.array([10.0, 10.0]), graph, NO_PAIRS
+    )
     assert (found < 0).all()
 
 
@@ -55,7 +64,7 @@ def test_a_clique_in_a_sparse_network_has_evidence_and_a_random_set_has_none():
     pi = np.zeros((200, 2))
     pi[:8, 0] = 1.0
     pi[100:130, 1] = 1.0
-    found = community_evidence(table_of(pi), np.array([0.95, 0.05]), 0.02, pi.sum(axis=0), graph)
+    found = community_evidence(table_of(pi), np.array([0.95, 0.05]), 0.02, pi.sum(axis=0), graph, NO_PAIRS)
     assert found[0] > 20
     assert found[1] < 0
 

@@ -22,6 +22,7 @@ from blockmix.inference.run_folder.checkpoint import chain_arrays, restore_posit
 from blockmix.inference.run_folder.checkpointer import Checkpointer
 from blockmix.inference.run_folder.snapshots import Snapshot
 from blockmix.numerics.workers import Workers
+from blockmix.posterior.agreement import Agreement
 from blockmix.posterior.posterior import Posterior
 from blockmix.samplers.contract import ChainKey, Sampler
 from blockmix.samplers.live import HostChain, LiveChain
@@ -63,7 +64,10 @@ def execute(
             context.display.waiting("finding a start")
         chains = _chains(samplers, request, data, newest, given)
         side_by_side = workers if samplers[0] is not samplers[-1] else None
-        run = Run(chains, data, plan, context.display, context.callback, context.checkpointer, side_by_side)
+        run = Run(
+            chains, data, plan, context.display, context.callback, context.checkpointer, side_by_side,
+            agreement=Agreement(graph, data, request.prior.communities),
+        )  # fmt: skip
         result = _run_from(run, newest, began)
     checkpointer = context.checkpointer
     seconds = time.perf_counter() - context.began

@@ -46,7 +46,9 @@ def build_posterior(
     mean, sd = _pooled_strengths(summaries, merged.numbers, pool.weights)
     if mean.ndim == 1:
         table = Memberships(merged.offsets, merged.community, merged.mean)
-        evidence = community_evidence(table, mean[:-1], float(mean[-1]), merged.sizes, graph)
+        evidence = community_evidence(
+            table, mean[:-1], float(mean[-1]), merged.sizes, data.training, data.pairs
+        )
         order = np.argsort(-evidence, kind="stable")
         merged = reorder(merged, order)
         mean, sd = (np.append(values[:-1][order], values[-1]) for values in (mean, sd))
@@ -64,6 +66,7 @@ def build_posterior(
         "samples": sum(s.samples for s in summaries),
         "pool": pool.facts(),
         "interrupted": result.interrupted,
+        "stopped_by": result.stopped_by,
         "node_updates": at.updates,
         "seconds": at.seconds,
         "total_seconds": total_seconds,

@@ -2,8 +2,8 @@
 
 With mean memberships pi, strength beta_k and background delta, community k adds t_ab = pi_ak pi_bk (beta_k - delta) to
 the link probability p_ab of a pair (M1). Without it a link has log(p_ab / (p_ab - t_ab)) less of log likelihood, and a
-non-link -log(1 - t_ab) more (where p_ab is small without k). The sum A_k over all pairs is what the community adds; one
-that is weaker than the background adds nothing.
+non-link -log(1 - t_ab) more (where p_ab is small without k). The sum A_k over all training pairs is what the community
+adds; one that is weaker than the background adds nothing.
 
 Any network has some set of nodes with more links among them than elsewhere. A likelihood ratio has the mean one under
 the model without the community, so that by Markov's inequality, and over all C(N, n) sets of all N sizes, one of them
@@ -27,6 +27,7 @@ from scipy.special import gammaln
 from blockmix.graph.graph import Graph
 
 Floats = NDArray[np.float64]
+Pairs = NDArray[np.int64]
 
 # The chance that a network without communities shows a clear one.
 CHANCE = 0.05
@@ -46,17 +47,19 @@ class Memberships(NamedTuple):
 
 
 def community_evidence(
-    table: Memberships, strengths: Floats, background: float, sizes: Floats, graph: Graph
+    table: Memberships, strengths: Floats, background: float, sizes: Floats, training: Graph, held_out: Pairs
 ) -> Floats:
-    """Compute the evidence (M14) of every community in nats."""
+    """Compute the evidence (M14) of every community in nats, from the training links; held-out pairs do not enter."""
     above = strengths - background
-    added, inside, links = np.zeros(len(strengths)), np.zeros(len(strengths)), graph.edges()
+    added, inside, links = np.zeros(len(strengths)), np.zeros(len(strengths)), training.edges()
     for begin in range(0, len(links), _AT_ONCE):
         _add_links(links[begin : begin + _AT_ONCE], table, above, background, added, inside)
+    _, k, term = _shared(held_out, table, above)
+    inside += np.bincount(k, _log_one_less(term), len(inside))
     added += _all_pairs(table.community, table.mean.astype(np.float64), above) - inside
     # Members of a community that is weaker than the background are linked less than others: the opposite of one.
     added = np.where(above > 0.0, added, 0.0)
-    nodes = float(graph.n_nodes)
+    nodes = float(training.n_nodes)
     n = np.clip(sizes, 0.0, nodes)
     ways = gammaln(nodes + 1.0) - gammaln(n + 1.0) - gammaln(nodes - n + 1.0)
     return np.asarray(added - ways - np.log(nodes / CHANCE))
@@ -79,7 +82,7 @@ def _add_links(
 
 
 def _shared(
-    links: NDArray[np.int64], table: Memberships, above: Floats
+    links: Pairs, table: Memberships, above: Floats
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
     """Return the communities that both ends of a link are in: the number of the link, the community, and t_ab."""
     shape = (len(table.offsets) - 1, len(above))

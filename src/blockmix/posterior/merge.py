@@ -1,8 +1,8 @@
 """From the running tables of one or several chains to one table of memberships.
 
 The numbers of communities mean nothing by themselves: 7 in chain 2 may be 3 in chain 1. Communities are matched to
-those of the chain that counts most by the memberships they share, then means and variances are pooled, within chains and
-between them, by the weights of the chains. Finally communities are numbered by expected size, the largest first;
+those of the chain that counts most by the memberships they share, then means and variances are pooled, within chains
+and between them, by the weights of the chains. Finally communities are numbered by expected size, the largest first;
 `reorder` gives them another order.
 """
 

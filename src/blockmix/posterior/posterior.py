@@ -129,10 +129,14 @@ class Posterior:
 
     def unclear_nodes(self, threshold: float = 0.1) -> list[Label]:
         """Return the nodes that `communities` lists nowhere: those in no clear community."""
+        return [self.graph.labels[int(a)] for a in self.unclear(threshold)]
+
+    def unclear(self, threshold: float = 0.1) -> NDArray[np.int64]:
+        """Return the same as `unclear_nodes` with node numbers instead of labels."""
         listed = np.zeros(self.graph.n_nodes, dtype=bool)
         for members in self.covers(threshold).values():
             listed[members] = True
-        return [self.graph.labels[int(a)] for a in np.flatnonzero(~listed)]
+        return np.flatnonzero(~listed)
 
     @cached_property
     def evidence(self) -> NDArray[np.float64]:
@@ -144,7 +148,13 @@ class Posterior:
         if self.blocks_mean is not None:
             return np.full(self.n_communities, np.nan)
         table = Memberships(self.offsets, self.community, self.mean)
-        return community_evidence(table, self.strength_mean, self.background_mean, self.sizes, self.graph)
+        training, pairs = self.graph, np.empty((0, 2), dtype=np.int64)
+        if self.held_out is not None:
+            pairs = self.held_out.pairs
+            training = self.graph.without_edges(pairs[self.held_out.links])
+        return community_evidence(
+            table, self.strength_mean, self.background_mean, self.sizes, training, pairs
+        )
 
     @property
     def clear(self) -> NDArray[np.bool_]:
@@ -243,7 +253,7 @@ class Posterior:
         degrees = self.graph.degrees.copy()
         if self.held_out is not None:
             np.subtract.at(degrees, self.held_out.pairs[self.held_out.links].ravel(), 1)
-        return np.asarray(degrees)
+        return np.maximum(degrees, 0)
 
     @property
     def scores(self) -> Scores | None:
@@ -350,13 +360,11 @@ class Posterior:
         return load_posterior(Path(path))
 
     def __repr__(self) -> str:
-        found = len(self.covers())
-        text = (
-            f"Posterior of {self.graph.n_nodes:,} nodes, {self.graph.n_edges:,} links: {found:,} communities"
-        )
-        if self.scores is not None:
-            text += f"; held-out perplexity {self.scores.perplexity:.3f}, AUC {self.scores.auc:.3f}"
-        return f"<{text}>"
+        from blockmix.posterior.structure import structure_text
+
+        found, graph = len(self.covers()), self.graph
+        text = f"Posterior of {graph.n_nodes:,} nodes, {graph.n_edges:,} links: {found:,} communities. "
+        return f"<{text}{structure_text(self)}>"
 
 
 def _check_level(level: float) -> None:

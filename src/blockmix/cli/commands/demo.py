@@ -21,10 +21,9 @@ A tenth of the links is kept aside to test the predictions."""
 
 _NEXT = """\
 
-A community of low strength holds characters who seldom meet: read it with care,
-and try another --seed to see what stays the same.
+Try another --seed to see what stays the same.
 
-Next
+With your own network:
   blockmix fit edges.txt -k 20 -o run     your own network: two labels per line
   blockmix fit --help                     what can be chosen
 In Python
@@ -57,6 +56,7 @@ def demo(
     new machine compiles the kernels: about half a minute.
     """
     from blockmix.cli.commands.fit import run
+    from blockmix.cli.deliver import Output, deliver
     from blockmix.graph.datasets.builtin import les_miserables
     from blockmix.inference.request import FitRequest
     from blockmix.inference.run_folder.results import claim_folder
@@ -66,12 +66,18 @@ def demo(
         if not quiet:
             warn(_INTRODUCTION)
         # The summary must show whether or not files are written, hence never quiet about results.
-        post = run(request, les_miserables(), folder, THRESHOLD, as_json, quiet, always_show=True)
-    if report is None and (output is not None or not as_json):
-        report = Path(_REPORT) if output is None else output / "report.html"
-    if report is not None:
-        path = post.report(report, title="Les Misérables", threshold=THRESHOLD, command="blockmix demo")
-        if not quiet:
-            warn(f"\nA report to open in a browser: {path.resolve()}")
+        post = run(request, les_miserables(), folder, quiet)
+        if report is None and output is None and not as_json:
+            report = Path(_REPORT)
+        to = Output(
+            folder,
+            THRESHOLD,
+            as_json,
+            quiet,
+            always_show=True,
+            title="Les Misérables",
+            command="blockmix demo",
+        )
+        deliver(post, to, report)
     if not as_json and not quiet:
         print(_NEXT)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from blockmix.cli.deliver import deliver, guarded_run
-from blockmix.cli.guard import COVER_THRESHOLD, Seed, Verbose, warn
+from blockmix.cli.deliver import Output, deliver, guarded_run
+from blockmix.cli.guard import THRESHOLD, Seed, Verbose, warn
 from blockmix.errors import InputError
 
 if TYPE_CHECKING:
@@ -167,10 +167,14 @@ def fit(
             metavar="T",
             min=0.0,
             max=1.0,
-            help=f"Threshold T for communities.txt. {COVER_THRESHOLD}",
+            help=f"Threshold T for communities.txt. {THRESHOLD}.",
             rich_help_panel=_OUTPUT,
         ),
     ] = 0.1,
+    no_report: Annotated[
+        bool,
+        typer.Option("--no-report", help="With -o: do not write report.html.", rich_help_panel=_OUTPUT),
+    ] = False,
     as_json: Annotated[
         bool,
         typer.Option("--json", help="Print one JSON object instead of the summary.", rich_help_panel=_OUTPUT),
@@ -201,11 +205,12 @@ def fit(
       blockmix fit edges.csv.gz -k 100 -o run --seed 7  all results in a folder
       blockmix fit dataset:netscience -k 30             a known network
 
-    The folder holds memberships.tsv (node, community, mean, sd),
-    communities.txt (one community a line), held_out.tsv (pairs kept from the
-    fit, with their predicted probability), run.json (how the result came
-    about) and the posterior, which blockmix predict, blockmix evaluate and
-    blockmix.load open.
+    The folder holds report.html (blockmix open DIR shows it), memberships.tsv
+    (node, community, mean, sd), communities.txt (one community a line),
+    no_community.txt (nodes in no clear community), held_out.tsv (pairs kept
+    from the fit, with their predicted probability), run.json (how the result
+    came about) and the posterior, which blockmix predict, blockmix evaluate
+    and blockmix.load open.
     """
     from blockmix.inference.request import FitRequest
     from blockmix.inference.run_folder.results import claim_folder
@@ -220,27 +225,24 @@ def fit(
     )  # fmt: skip
     if request.communities == 1 and not quiet:
         warn("one community: every node is a member, and only how likely a link is will be learned")
-    with claim_folder(output, overwrite, {"threshold": threshold}) as folder:
+    _check_report(no_report, output)
+    with claim_folder(output, overwrite, {"threshold": threshold, "report": not no_report}) as folder:
         graph = read_network(edges, nodes, threads, quiet)
-        run(request, graph, folder, threshold, as_json, quiet)
+        post = run(request, graph, folder, quiet)
+        deliver(post, Output(folder, threshold, as_json, quiet, report=not no_report))
 
 
-def run(
-    request: FitRequest,
-    graph: Graph,
-    folder: RunFolder | None,
-    threshold: float,
-    as_json: bool,
-    quiet: bool,
-    always_show: bool = False,
-) -> Posterior:
-    """Fit, write the results, and print what was found."""
+def run(request: FitRequest, graph: Graph, folder: RunFolder | None, quiet: bool) -> Posterior:
+    """Carry out the request, with signals and warnings handled as a command does."""
     from blockmix.inference.fit import fit_request
 
     with guarded_run(folder, request.every > 0):
-        post = fit_request(request, graph, folder, progress=not quiet)
-    deliver(post, folder, threshold, as_json, quiet, always_show)
-    return post
+        return fit_request(request, graph, folder, progress=not quiet)
+
+
+def _check_report(no_report: bool, output: Path | None) -> None:
+    if no_report and output is None:
+        raise InputError("--no-report has no effect without -o: a report is written to the folder only")
 
 
 def _communities(text: str) -> int | Literal["auto"]:

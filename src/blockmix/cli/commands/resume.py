@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from blockmix.cli.deliver import deliver, guarded_run
-from blockmix.cli.guard import COVER_THRESHOLD, Verbose, print_json, warn
+from blockmix.cli.deliver import Output, deliver, guarded_run
+from blockmix.cli.guard import THRESHOLD, Verbose, print_json, warn
 
 if TYPE_CHECKING:
     from blockmix.inference.run_folder.folder import RunFolder
@@ -39,7 +39,7 @@ def resume(
             metavar="T",
             min=0.0,
             max=1.0,
-            help=f"Threshold T for communities.txt, that of fit by default. {COVER_THRESHOLD}",
+            help=f"Threshold T for communities.txt, that of fit by default. {THRESHOLD}.",
         ),
     ] = None,
     as_json: Annotated[
@@ -78,11 +78,17 @@ def resume(
         if place.ended and threshold is None and holds_result_of(folder, post):
             _warn_ended(place, post, as_json)
         else:
-            deliver(post, place, chosen, as_json, quiet)
+            deliver(post, Output(place, chosen, as_json, quiet, report=_with_report(place)))
+
+
+def _with_report(place: RunFolder) -> bool:
+    """Return whether a report is written: not if fit was told so."""
+    return place.notes.get("report") is not False
 
 
 def _warn_ended(place: RunFolder, post: Posterior, as_json: bool) -> None:
-    from blockmix.cli.deliver import record
+    from blockmix.cli.record import record
+    from blockmix.inference.run_folder.folder import REPORT
 
     sweeps = post.provenance["sweeps"]
     warn(
@@ -90,4 +96,6 @@ def _warn_ended(place: RunFolder, post: Posterior, as_json: bool) -> None:
         f"to go on give more, for instance --sweeps {2 * sweeps}"
     )
     if as_json:
-        print_json(record(post, place.notes.get("threshold", 0.1)) | {"output": str(place.path)})
+        report = place.path / REPORT
+        places = {"output": str(place.path), "report": str(report) if report.is_file() else None}
+        print_json(record(post, place.notes.get("threshold", 0.1)) | places)
