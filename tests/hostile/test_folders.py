@@ -49,7 +49,7 @@ def commands(run: Path) -> list[tuple[str, ...]]:
     return [
         ("predict", run, run.parent / "pairs"),
         ("report", run, "-o", run.parent / "report.html"),
-        ("evaluate", run, "--truth", truth),
+        ("evaluate", run, "--truth", truth, "--complete"),
         ("export", run, run.parent / "out.csv"),
         ("resume", run, "--sweeps", "20", "-q"),
     ]

@@ -35,7 +35,12 @@ In Python
 def demo(
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", metavar="DIR", help="Also write the results to this folder."),
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="DIR",
+            help="Also write the results to this folder; by default only a report.",
+        ),
     ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an earlier result in DIR.")] = False,
     report: Annotated[
@@ -54,6 +59,10 @@ def demo(
 
     It ends in a report, one HTML file to open in a browser. The first run on a
     new machine compiles the kernels: about half a minute.
+
+    \b
+      blockmix demo
+      blockmix demo -o run --seed 2     keep the results; another start
     """
     from blockmix.cli.commands.fit import run
     from blockmix.cli.deliver import Output, deliver

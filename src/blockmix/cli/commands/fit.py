@@ -64,7 +64,10 @@ def fit(
         ),
     ] = "auto",
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", metavar="DIR", help="Folder for the results.")
+        Path | None,
+        typer.Option(
+            "-o", "--output", metavar="DIR", help="Folder for the results; if not given nothing is written."
+        ),
     ] = None,
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace an earlier result or an unfinished run in DIR.")
@@ -81,7 +84,8 @@ def fit(
     nodes: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help="Node labels, one per line, so that isolated nodes are in the network."
+            metavar="FILE",
+            help="Node labels, one per line, so that isolated nodes are in the network; by default only linked ones.",
         ),
     ] = None,
     sampler: Annotated[
@@ -98,20 +102,32 @@ def fit(
         typer.Option(
             "--set",
             metavar="NAME=VALUE",
-            help="A setting of the sampler, as often as needed: see blockmix samplers.",
+            help="A setting of the sampler, as often as needed: blockmix samplers lists them with their defaults.",
             rich_help_panel=_RUN,
         ),
     ] = None,
     seed: Seed = 0,
     time_limit: Annotated[
-        float | None, typer.Option(metavar="SEC", help="Stop after so many seconds.", rich_help_panel=_RUN)
+        float | None,
+        typer.Option(
+            metavar="SEC", help="Stop after so many seconds; no limit by default.", rich_help_panel=_RUN
+        ),
     ] = None,
     sweeps: Annotated[
         int | None,
-        typer.Option(metavar="N", help="Stop after N updates of every node.", rich_help_panel=_RUN),
+        typer.Option(
+            metavar="N",
+            help="Stop after N updates of every node; by default when score and chains allow, see above.",
+            rich_help_panel=_RUN,
+        ),
     ] = None,
     warm_up: Annotated[
-        int | None, typer.Option(metavar="N", help="Sweeps before samples count.", rich_help_panel=_RUN)
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="Sweeps before samples count; by default until the score has settled, or 40% of the run.",
+            rich_help_panel=_RUN,
+        ),
     ] = None,
     chains: Annotated[
         int | None,
@@ -193,8 +209,10 @@ def fit(
     """Find overlapping communities in a network.
 
     Without --sweeps and --time-limit the run ends when the score on held-out
-    pairs has settled. Ctrl-C ends it early and keeps what there is. Progress
-    goes to standard error.
+    pairs has settled, the chains agree, and as many sweeps were sampled as
+    warmed up; where the chains do not come to agree, after twice the warm-up
+    (at least 1,000 sweeps). The first line of the result says which. Ctrl-C
+    ends it early and keeps what there is. Progress goes to standard error.
 
     With -o checkpoints of the run are written to DIR: killed at any moment,
     it goes on with blockmix resume DIR; blockmix watch DIR shows it from

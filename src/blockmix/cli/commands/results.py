@@ -31,7 +31,7 @@ def predict(
     ],
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", metavar="FILE", help="Write here instead of standard output."),
+        typer.Option("-o", "--output", metavar="FILE", help="Write here; standard output if not given."),
     ] = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one JSON object instead of a table.")
@@ -132,10 +132,25 @@ def _compare(
     if not file.communities:
         raise InputError("the file of known communities lists none: there is nothing to compare with")
     found: Any = list(post.covers(threshold, complete=complete).values())
+    if not found:
+        raise InputError(
+            "this run found no clear communities: there is nothing to compare; --complete compares those without clear "
+            "evidence too"
+        )
     listed = np.unique(np.concatenate(file.communities))
     if all_nodes or len(listed) == post.graph.n_nodes:
         return compare_covers(found, file.communities, post.graph.n_nodes)
-    return compare_covers(restrict(found, listed), file.communities, len(listed))
+    found = restrict(found, listed)
+    if not found:
+        raise InputError(
+            "none of the communities found has a node that the file lists: there is nothing to compare; --all-nodes "
+            "compares on every node"
+        )
+    # The nodes of the comparison are numbered anew: scores count pairs of them.
+    found, truth = (
+        [np.searchsorted(listed, members) for members in cover] for cover in (found, file.communities)
+    )
+    return compare_covers(found, truth, len(listed))
 
 
 def _print_agreement(post: Posterior, agreement: CoverScores) -> None:

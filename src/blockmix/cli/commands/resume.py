@@ -20,11 +20,17 @@ def resume(
         Path, typer.Argument(metavar="DIR", help="Folder of the run: -o of fit.", show_default=False)
     ],
     sweeps: Annotated[
-        int | None, typer.Option(metavar="N", help="Stop after N sweeps, those already made included.")
+        int | None,
+        typer.Option(
+            metavar="N", help="Stop after N sweeps, those already made included; by default as fit was told."
+        ),
     ] = None,
     time_limit: Annotated[
         float | None,
-        typer.Option(metavar="SEC", help="Stop after so many seconds, those already spent included."),
+        typer.Option(
+            metavar="SEC",
+            help="Stop after so many seconds, those already spent included; by default as fit was told.",
+        ),
     ] = None,
     checkpoint_every: Annotated[
         float | None,

@@ -112,7 +112,7 @@ def lines(folder: Path, record: dict[str, Any]) -> list[str]:
         f"{record['sampler']}, chains: {record['chains']}, seed {record['seed']}"
     ]
     if record.get("sweep") is None:
-        found.append("starting: compiling, finding a start")
+        found.append("starting: no sweep has ended yet")
     else:
         found += _progress(record)
     if record.get("checkpoint_sweep") is not None:
