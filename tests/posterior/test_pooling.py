@@ -32,6 +32,13 @@ def test_chains_that_differ_by_chance_alone_rarely_get_weights():
     assert sum(pool_chains(*forecasts(seed), DENSITY).stacked for seed in range(40)) <= 4
 
 
+def test_a_gain_that_is_sure_but_small_changes_nothing():
+    """The second chain is better by a thousandth at every pair: its gain has hardly any error, and is of no use."""
+    p, links = forecasts(1, chains=1)
+    p = np.concatenate([p, np.where(links, 1.001 * p, p / 1.001)])
+    assert pool_chains(p, links, DENSITY).weights.tolist() == [0.5, 0.5]
+
+
 def test_a_chain_worse_than_the_density_is_named_and_does_not_count():
     p, links = forecasts(2)
     p[2] = np.where(links, 1e-4, 0.2)

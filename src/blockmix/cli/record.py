@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from blockmix.posterior.structure import (
     convergence_word,
     disassortative,
@@ -44,7 +47,7 @@ def record(post: Posterior, threshold: float) -> dict[str, Any]:
         "edges": post.graph.n_edges,
         "communities": post.n_communities,
         "communities_found": len(listed),
-        "nodes_in_no_community": len(post.unclear(threshold)),
+        "nodes_in_no_community": post.graph.n_nodes - len(_listed(found)),
         "threshold": threshold,
         "level": found.level,
         "background": post.background_mean,
@@ -67,6 +70,11 @@ def score_record(post: Posterior) -> dict[str, Any]:
         name: None if null is None else getattr(null, field)
         for name, field in zip(_NULL_NAMES, _NULL, strict=True)
     }
+
+
+def _listed(found: Findings) -> NDArray[np.int64]:
+    """Return the nodes that are in a community."""
+    return np.unique(np.concatenate([np.empty(0, dtype=np.int64), *found.covers.values()]))
 
 
 def _communities(found: Findings) -> list[dict[str, Any]]:

@@ -56,7 +56,7 @@ def _print_communities(console: Console, values: dict[str, Any]) -> None:
     console.print(
         f"A member more likely than not makes at least {threshold:.0%} of its links there. Strength:\n"
         f"how likely two members are to link, with its {values['level']:.0%} interval. Evidence: what the\n"
-        "community adds to the log likelihood, beyond what some group does in any network.\n"
+        "community adds to the log likelihood, beyond chance.\n"
     )
     console.print(_table(values["community_table"]))
     if count > MOST_COMMUNITIES:
@@ -110,7 +110,7 @@ def scores_text(values: dict[str, Any]) -> str:
     )
     if values["null_model"] is not None:
         text += (
-            f"; by the density alone it is\n    {values['density_log_loss']:.4g}, by the degrees alone "
+            f"; by the density\n    alone it is {values['density_log_loss']:.4g}, by the degrees alone "
             f"{values['degree_log_loss']:.4g}"
         )
     return (

@@ -7,7 +7,7 @@ seen ("stacking of predictive densities" for chains that do not mix: Yao, Vehtar
 1. A chain whose log loss is worse than that of the density alone, by two standard errors, does not count, unless that
    is so for all.
 2. The others get the weights that maximise the log score of their mixture (M13), if it is better than that of equal
-   weights by two standard errors. Otherwise they count the same.
+   weights by two standard errors and by more than one nat for each weight that was free. Otherwise they count the same.
 
 Predictions of held-out pairs are pooled with weights that were found without them, fold by fold: the score that a user
 sees contains no pair that was used to choose the weights it is scored with.
@@ -85,7 +85,9 @@ def pool_chains(forecasts: Floats, links: NDArray[np.bool_], density: float) -> 
     chosen = _stacking_weights(forecasts[used], links, density)
     equal = forecasts[used].mean(axis=0)
     gain, error = mean_gain(chosen @ forecasts[used], equal, links, density)
-    stacked = gain > CLEAR * error
+    # The score was maximised on these pairs: each free weight raises it by about half a nat where chains are alike.
+    nats = gain * n_links / density
+    stacked = gain > CLEAR * error and nats > len(used) - 1
     if stacked:
         weights[used] = chosen
     return Pool(weights, losses, worse, bool(stacked))
