@@ -58,13 +58,7 @@ def forecasts(post: bm.Posterior) -> np.ndarray:
 def always_stacked(predicted: np.ndarray, links: np.ndarray, density: float, prior: float) -> np.ndarray:
     """Pool with stacking weights found on the other folds, whether or not they are better than equal ones."""
     before, pooling.PRIOR = pooling.PRIOR, prior
-    pooled, fold = np.empty(len(links)), np.empty(len(links), dtype=np.int64)
-    for kind in (True, False):
-        fold[links == kind] = np.arange(np.count_nonzero(links == kind)) % pooling.FOLDS
-    for number in range(pooling.FOLDS):
-        inside = fold == number
-        weights = pooling._stacking_weights(predicted[:, ~inside], links[~inside], density)
-        pooled[inside] = weights @ predicted[:, inside]
+    pooled = pooling._by_folds(predicted, links, lambda p, y: pooling._stacking_weights(p, y, density))
     pooling.PRIOR = before
     return pooled
 

@@ -6,8 +6,9 @@ seen ("stacking of predictive densities" for chains that do not mix: Yao, Vehtar
 
 1. A chain whose log loss is worse than that of the density alone, by two standard errors, does not count, unless that
    is so for all.
-2. The others get the weights that maximise the log score of their mixture (M13), if it is better than that of equal
-   weights by two standard errors and by more than one nat for each weight that was free. Otherwise they count the same.
+2. The others get the weights that maximise the log score of their mixture (M13), if such weights predict pairs that
+   they were not found on better than equal weights do: by two standard errors, and by more than one nat for each weight
+   that is free. Otherwise they count the same.
 
 Predictions of held-out pairs are pooled with weights that were found without them, fold by fold: the score that a user
 sees contains no pair that was used to choose the weights it is scored with.
@@ -15,6 +16,7 @@ sees contains no pair that was used to choose the weights it is scored with.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -82,22 +84,31 @@ def pool_chains(forecasts: Floats, links: NDArray[np.bool_], density: float) -> 
     weights[used] = 1.0 / len(used)
     if len(used) == 1:
         return Pool(weights, losses, worse, False)
-    chosen = _stacking_weights(forecasts[used], links, density)
-    equal = forecasts[used].mean(axis=0)
-    gain, error = mean_gain(chosen @ forecasts[used], equal, links, density)
-    # The score was maximised on these pairs: each free weight raises it by about half a nat where chains are alike.
-    nats = gain * n_links / density
-    stacked = gain > CLEAR * error and nats > len(used) - 1
-    if stacked:
-        weights[used] = chosen
-    return Pool(weights, losses, worse, bool(stacked))
+    if _worth_stacking(forecasts[used], links, density):
+        weights[used] = _stacking_weights(forecasts[used], links, density)
+        return Pool(weights, losses, worse, True)
+    return Pool(weights, losses, worse, False)
+
+
+def _worth_stacking(forecasts: Floats, links: NDArray[np.bool_], density: float) -> bool:
+    """Return whether stacked weights predict pairs that they were not found on clearly better than equal weights."""
+    stacked = _by_folds(forecasts, links, lambda p, y: _stacking_weights(p, y, density))
+    gain, error = mean_gain(stacked, forecasts.mean(axis=0), links, density)
+    nats = gain * np.count_nonzero(links) / density
+    return bool(gain > CLEAR * error and nats > len(forecasts) - 1)
 
 
 def pooled_forecast(forecasts: Floats, links: NDArray[np.bool_], density: float) -> Floats:
     """Pool the predictions of held-out pairs; the weights for a pair are found on the other folds."""
-    chains = len(forecasts)
-    if chains == 1:
+    if len(forecasts) == 1:
         return np.asarray(forecasts[0])
+    return _by_folds(forecasts, links, lambda p, y: pool_chains(p, y, density).weights)
+
+
+def _by_folds(
+    forecasts: Floats, links: NDArray[np.bool_], weigh: Callable[[Floats, NDArray[np.bool_]], Floats]
+) -> Floats:
+    """Pool the predictions of each fold of the pairs with the weights that the other folds give."""
     fold = np.empty(len(links), dtype=np.int64)
     for kind in (True, False):
         fold[links == kind] = np.arange(np.count_nonzero(links == kind)) % FOLDS
@@ -105,8 +116,7 @@ def pooled_forecast(forecasts: Floats, links: NDArray[np.bool_], density: float)
     for number in range(FOLDS):
         inside = fold == number
         if inside.any():
-            weights = pool_chains(forecasts[:, ~inside], links[~inside], density).weights
-            pooled[inside] = weights @ forecasts[:, inside]
+            pooled[inside] = weigh(forecasts[:, ~inside], links[~inside]) @ forecasts[:, inside]
     return pooled
 
 
