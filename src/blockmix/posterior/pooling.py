@@ -29,7 +29,8 @@ from blockmix.evaluate.pairs import SMALLEST_PROBABILITY, Floats, log_loss
 # The prior of the weights is Dirichlet with this plus one: as if each chain had predicted so many links better than the
 # others. Without it a few held-out links could put all weight on one chain.
 PRIOR = 1.0
-FOLDS = 10
+# Folds of the pairs. The weights of each fold ask for weights of folds again: more would cost more than they tell.
+FOLDS = 5
 # With fewer held-out links or non-links than this the standard errors are guesses: all chains count the same.
 FEWEST_PAIRS = 10
 # Weights are rounded to this, so that they can be quoted; a chain that has less than half of it does not count.
