@@ -157,6 +157,18 @@ def test_open_says_where_the_report_is_if_no_browser_starts(run, monkeypatch):
     assert str((run[0] / "report.html").resolve()) in done.stderr
 
 
+def test_ctrl_c_while_the_report_is_written_does_not_deny_the_results(cliques, tmp_path, monkeypatch):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("blockmix.report.write_report", interrupted)
+    done = blockmix("fit", cliques, "-k", 4, "--sweeps", 20, "-q", "-o", tmp_path / "run")
+    assert done.exit_code == 1
+    assert "interrupted before the report was written" in done.stderr
+    assert "nothing was kept" not in done.stderr
+    assert bm.load(tmp_path / "run").graph.n_nodes == 48
+
+
 def test_open_refuses_a_folder_without_a_result(tmp_path):
     done = blockmix("open", tmp_path)
     assert done.exit_code == 2

@@ -127,6 +127,8 @@ def _write_report(post: Posterior, file: Path, to: Output) -> list[str]:
         )
     except InputError as error:
         return [str(error)]
+    except KeyboardInterrupt:
+        return [f"{file}: interrupted before the report was written"]
     return []
 
 
