@@ -69,8 +69,8 @@ def compare_with_null(
 
     >>> pairs, links = np.array([[0, 1], [0, 2]]), np.array([True, False])
     >>> found = compare_with_null(np.array([0.9, 0.1]), pairs, links, np.array([2, 2, 2, 2]), 0.5)
-    >>> found.null, round(found.null_log_loss, 3), found.verdict
-    ('density', 0.693, 'better')
+    >>> found.null, round(found.null_log_loss, 3), round(found.gain, 3)
+    ('density', 0.693, 0.588)
     """
     nulls = {
         "density": np.full(len(links), density),

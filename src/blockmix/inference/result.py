@@ -46,7 +46,7 @@ def build_posterior(
     mean, sd = _pooled_strengths(summaries, merged.numbers, pool.weights)
     if mean.ndim == 1:
         table = Memberships(merged.offsets, merged.community, merged.mean)
-        evidence = community_evidence(
+        evidence, _ = community_evidence(
             table, mean[:-1], float(mean[-1]), merged.sizes, data.training, data.pairs
         )
         order = np.argsort(-evidence, kind="stable")

@@ -138,15 +138,23 @@ class Posterior:
             listed[members] = True
         return np.flatnonzero(~listed)
 
-    @cached_property
+    @property
     def evidence(self) -> NDArray[np.float64]:
-        """What each community adds to the log likelihood of the network, above what some set of nodes always does.
+        """What each community adds to the log likelihood of the network, less what its memberships cost to describe.
 
-        In nats (M14); above zero in a network without communities with a probability of at most 5%. NaN in the general
-        model, where a community need not be linked within.
+        In nats (M14). NaN in the general model, where a community need not be linked within.
         """
+        return self._evidence[0]
+
+    @property
+    def total_evidence(self) -> float:
+        """What the communities with evidence add together to that of the density alone, less what they cost (M14)."""
+        return self._evidence[1]
+
+    @cached_property
+    def _evidence(self) -> tuple[NDArray[np.float64], float]:
         if self.blocks_mean is not None:
-            return np.full(self.n_communities, np.nan)
+            return np.full(self.n_communities, np.nan), float("nan")
         table = Memberships(self.offsets, self.community, self.mean)
         training, pairs = self.graph, np.empty((0, 2), dtype=np.int64)
         if self.held_out is not None:
@@ -158,8 +166,8 @@ class Posterior:
 
     @property
     def clear(self) -> NDArray[np.bool_]:
-        """Which communities have evidence above zero; all of them in the general model."""
-        return np.asarray(np.isnan(self.evidence) | (self.evidence > 0.0))
+        """Which communities have evidence above zero, where all together have too; all of them in the general model."""
+        return np.asarray(np.isnan(self.evidence) | ((self.evidence > 0.0) & (self.total_evidence > 0.0)))
 
     @cached_property
     def null(self) -> NullComparison | None:
