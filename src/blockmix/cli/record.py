@@ -51,6 +51,7 @@ def record(post: Posterior, threshold: float) -> dict[str, Any]:
         "threshold": threshold,
         "level": found.level,
         "background": post.background_mean,
+        "total_evidence": post.total_evidence,
         "bridge_nodes": len(bridges),
         "community_table": listed,
         "bridges": [_bridge(post, int(node)) for node in bridges[:MOST_BRIDGES]],

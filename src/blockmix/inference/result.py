@@ -46,9 +46,7 @@ def build_posterior(
     mean, sd = _pooled_strengths(summaries, merged.numbers, pool.weights)
     if mean.ndim == 1:
         table = Memberships(merged.offsets, merged.community, merged.mean)
-        evidence, _ = community_evidence(
-            table, mean[:-1], float(mean[-1]), merged.sizes, data.training, data.pairs
-        )
+        evidence, _ = community_evidence(table, mean[:-1], float(mean[-1]), data.training, data.pairs)
         order = np.argsort(-evidence, kind="stable")
         merged = reorder(merged, order)
         mean, sd = (np.append(values[:-1][order], values[-1]) for values in (mean, sd))

@@ -47,7 +47,7 @@ class Memberships(NamedTuple):
 
 
 def community_evidence(
-    table: Memberships, strengths: Floats, background: float, sizes: Floats, training: Graph, held_out: Pairs
+    table: Memberships, strengths: Floats, background: float, training: Graph, held_out: Pairs
 ) -> tuple[Floats, float]:
     """Compute the evidence (M14) of every community, and of those that have some together, in nats.
 

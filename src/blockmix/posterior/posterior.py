@@ -160,9 +160,7 @@ class Posterior:
         if self.held_out is not None:
             pairs = self.held_out.pairs
             training = self.graph.without_edges(pairs[self.held_out.links])
-        return community_evidence(
-            table, self.strength_mean, self.background_mean, self.sizes, training, pairs
-        )
+        return community_evidence(table, self.strength_mean, self.background_mean, training, pairs)
 
     @property
     def clear(self) -> NDArray[np.bool_]:
