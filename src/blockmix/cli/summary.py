@@ -51,12 +51,12 @@ def _print_communities(console: Console, values: dict[str, Any]) -> None:
         f"{_count(values['nodes_in_no_community'], 'node')} in no clear community"
     )
     if not count:
-        console.print("No group of nodes adds more to the likelihood than some group does in any network.\n")
+        console.print("No community adds more to the likelihood than its memberships cost to describe.\n")
         return
     console.print(
         f"A member more likely than not makes at least {threshold:.0%} of its links there. Strength:\n"
         f"how likely two members are to link, with its {values['level']:.0%} interval. Evidence: what the\n"
-        "community adds to the log likelihood, beyond chance.\n"
+        "community adds to the log likelihood, less what its memberships cost to describe.\n"
     )
     console.print(_table(values["community_table"]))
     if count > MOST_COMMUNITIES:

@@ -57,8 +57,8 @@ def lead(found: Findings) -> str:
     outside = "Every node is in one." if not left else f"{counted(left, 'node')} in no clear community."
     return (
         f"Each node divides its links among communities; it counts as a member where, more likely than not, it "
-        f"makes at least {share} of them. A community is listed if it adds more to the likelihood than some group "
-        f"does in any network. {outside} {between}. Every share comes with a {found.level:.0%} credible "
+        f"makes at least {share} of them. A community is listed if it adds more to the likelihood than its "
+        f"memberships cost to describe. {outside} {between}. Every share comes with a {found.level:.0%} credible "
         f"interval, and all numbers are "
         f"averages over the posterior of a mixed-membership model of the {counted(graph.n_edges, 'link')}."
     )
