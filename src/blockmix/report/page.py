@@ -191,8 +191,8 @@ def _communities(found: Findings) -> Markup:
             "p",
             "Those with the most evidence come first: what a community adds to the log likelihood, less what its "
             "memberships cost to describe. Strength is the probability that two nodes fully in the community are "
-            f"linked, with its {found.level:.0%} interval. The most certain members are those whose interval starts highest. "
-            "A bridge is a node that surely belongs to both communities.",
+            f"linked, with its {found.level:.0%} interval. The most certain members are those whose interval starts "
+            "highest. A bridge is a node that surely belongs to both communities.",
             class_="note",
         ),
         element("div", id="community-table", class_="scroll"),
