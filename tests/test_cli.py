@@ -316,7 +316,7 @@ class TestNetworks:
         assert record["nodes"] == 60
         assert blockmix("simulate", *words).exit_code == 2
         blockmix("fit", made / "edges.txt", "-k", 3, "--sweeps", 20, "-q", "-o", made / "run")
-        done = blockmix("evaluate", made / "run", "--truth", made / "communities.txt")
+        done = blockmix("evaluate", made / "run", "--truth", made / "communities.txt", "--complete")
         assert done.exit_code == 0, done.output
 
     def test_an_option_of_the_other_kind_is_refused(self, tmp_path):
