@@ -25,7 +25,7 @@ FIT_FIELDS = {
     "nodes", "edges", "communities", "sampler", "seed", "sweeps", "node_updates", "seconds", "perplexity",
     "log_loss", "auc", "average_precision", "peak_memory_bytes",
 }  # fmt: skip
-FILES = {"memberships.tsv", "communities.txt", "held_out.tsv", "run.json"}
+FILES = {"memberships.tsv", "communities.txt", "no_community.txt", "held_out.tsv", "run.json"}
 RING = [(a, b) for c in (0, 8, 16) for a in range(c, c + 8) for b in range(c, a)]
 
 
@@ -279,6 +279,27 @@ class TestEvaluate:
         assert last_json(blockmix(*words).stdout)["n_nodes"] == 4
         assert last_json(blockmix(*words, "--all-nodes").stdout)["n_nodes"] == 24
 
+    def test_a_partial_truth_may_list_any_nodes(self, result, tmp_path):
+        """Its nodes are numbered anew for the comparison: those with large numbers must not be out of range."""
+        (tmp_path / "truth.txt").write_text("16 17 18 19 20 21 22 23\n")
+        words = ("evaluate", result, "--truth", tmp_path / "truth.txt", "--json", "--threshold", 0.5)
+        record = last_json(blockmix(*words).stdout)
+        assert (record["n_nodes"], record["f1"]) == (8, 1.0)
+
+    def test_a_run_without_communities_is_refused_with_what_to_do(self, tmp_path):
+        rng = np.random.default_rng(1)
+        pairs = [(a, b) for a in range(60) for b in range(a) if rng.random() < 0.1]
+        (tmp_path / "edges").write_text("".join(f"{a} {b}\n" for a, b in pairs))
+        (tmp_path / "truth").write_text("0 1 2\n")
+        run = tmp_path / "run"
+        assert blockmix("fit", tmp_path / "edges", "-k", 3, "--sweeps", 60, "-q", "-o", run).exit_code == 0
+        assert (run / "communities.txt").read_text() == ""
+        assert len((run / "no_community.txt").read_text().split()) == 60
+        done = blockmix("evaluate", run, "--truth", tmp_path / "truth")
+        assert done.exit_code == 2
+        assert "no clear communities" in done.stderr
+        assert blockmix("evaluate", run, "--truth", tmp_path / "truth", "--complete").exit_code == 0
+
     def test_labels_that_are_not_in_the_network_are_named(self, result, tmp_path):
         (tmp_path / "truth.txt").write_text("0 1 2 777\n")
         done = blockmix("evaluate", result, "--truth", tmp_path / "truth.txt")
@@ -295,7 +316,7 @@ class TestNetworks:
         assert record["nodes"] == 60
         assert blockmix("simulate", *words).exit_code == 2
         blockmix("fit", made / "edges.txt", "-k", 3, "--sweeps", 20, "-q", "-o", made / "run")
-        done = blockmix("evaluate", made / "run", "--truth", made / "communities.txt")
+        done = blockmix("evaluate", made / "run", "--truth", made / "communities.txt", "--complete")
         assert done.exit_code == 0, done.output
 
     def test_an_option_of_the_other_kind_is_refused(self, tmp_path):

@@ -254,6 +254,9 @@ class TestWatch:
         ):  # fmt: skip
             text = "\n".join(lines(result, record | {"state": state, "age": 9.0, "message": "boom"}))
             assert message in text
+        waiting = record | {"state": "running", "missing": "R-hat above 1.05 for 30%", "seconds_left": 12.0}
+        assert "at most 12 s left" in lines(result, waiting)[1]
+        assert lines(result, waiting)[2] == "missing: R-hat above 1.05 for 30%"
         silent = lines(result, record | {"state": "running", "age": 3600.0})
         assert "no news for 3,600 s" in silent[-1]
         early = record | {"sweep": None, "checkpoint_sweep": None}
@@ -323,14 +326,17 @@ class TestRemarks:
         """One chain, too few draws, nothing held out: never silence, and never converged."""
         alone = ["fit", edges, "-k", 3, "--sweeps", 100, "--chains", 1, "--held-out", 0]
         shown = " ".join(blockmix(*alone).stdout.split())
-        assert "Chains Convergence is unknown. One chain: whether another" in shown
+        assert shown.startswith("Convergence unknown. Not compared with chance: nothing was held out.")
+        assert "Chains One chain: whether another" in shown
         assert "Nothing was held out: predictions were not checked." in shown
         record = json.loads(blockmix(*alone, "--json").stdout)
         assert record["converged"] is None
         assert record["r_hat"] is None
         assert record["verdict"].startswith("One chain")
         short = blockmix("fit", edges, "-k", 3, "--sweeps", 6, "--chains", 2)
-        assert "Convergence is unknown. Too few draws" in " ".join(short.stdout.split())
+        shown = " ".join(short.stdout.split())
+        assert shown.startswith("Convergence unknown.")
+        assert "Too few draws" in shown
 
 
 def test_a_folder_that_is_open_already_is_used_as_it_is(edges, tmp_path):

@@ -1,6 +1,7 @@
 """The documents are true: every code block runs, every example runs, every page is in the site."""
 
 import importlib.util
+import json
 import os
 import re
 import subprocess
@@ -23,8 +24,12 @@ def blocks(page, language):
     return re.findall(rf"^```{language}\n(.*?)^```", page.read_text("utf-8"), re.DOTALL | re.MULTILINE)
 
 
-def pages_with(language):
-    return [pytest.param(p, id=p.relative_to(DOCS).as_posix()) for p in PAGES if blocks(p, language)]
+def pages_with(*languages):
+    return [
+        pytest.param(page, id=page.relative_to(DOCS).as_posix())
+        for page in PAGES
+        if any(blocks(page, language) for language in languages)
+    ]
 
 
 def run(command, folder):
@@ -37,19 +42,47 @@ def run(command, folder):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("page", pages_with("python"))
-def test_the_python_of_a_page_runs_from_top_to_bottom(page, tmp_path):
+@pytest.mark.skipif(os.name == "nt", reason="the lines are those of a Unix shell")
+@pytest.mark.parametrize("page", pages_with("python", "bash"))
+def test_the_blocks_of_a_page_run_in_order_and_print_what_it_says(page, tmp_path):
+    """Pasted one after another into one folder, Python and shell alike; docs/outputs.py --renew writes them anew."""
     for needed in ("networkx", "pandas", "polars", "arviz_base", "sklearn", "matplotlib"):
         pytest.importorskip(needed)
-    run([sys.executable, "-W", "error", "-c", "\n".join(blocks(page, "python"))], tmp_path)
+    outputs = script("outputs")
+    printed = outputs.run_page(page, tmp_path)
+    said = [text for _, _, text in outputs.blocks(page.read_text("utf-8"))]
+    if not same_rounding():
+        return
+    for told, shown in zip(said, printed, strict=True):
+        assert told is None or outputs.tidy(told) == outputs.tidy(shown)
 
 
-@pytest.mark.slow
-@pytest.mark.skipif(os.name == "nt", reason="the lines are those of a Unix shell")
-@pytest.mark.parametrize("page", pages_with("bash"))
-def test_the_commands_of_a_page_run_from_top_to_bottom(page, tmp_path):
-    pytest.importorskip("matplotlib")
-    run(["bash", "-euo", "pipefail", "-c", "\n".join(blocks(page, "bash"))], tmp_path)
+# Numbers in prose that are no results: years, versions, options, what a word means.
+FACTS = {
+    "tutorial.md": {"1970", "90", "5"},
+    "index.md": {"3.11", "3.13"},
+}
+
+
+@pytest.mark.parametrize("name", FACTS)
+def test_every_number_that_prose_quotes_is_printed_by_a_block_of_the_page(name):
+    """A quoted number equals one that is printed, or in the code, as far as its digits go."""
+    text = (DOCS / name).read_text("utf-8")
+    inside = re.findall(r"^```.*?^```", text, re.DOTALL | re.MULTILINE)
+    prose = re.sub(
+        r"`[^`]*`|\]\([^)]*\)", "", re.sub(r"^```.*?^```", "", text, flags=re.DOTALL | re.MULTILINE)
+    )
+    known = [float(n) for n in re.findall(r"\d+(?:\.\d+)?", "\n".join(inside))]
+    for quoted in re.findall(r"\d+(?:\.\d+)?", prose):
+        digits = len(quoted.partition(".")[2])
+        found = any(abs(float(quoted) - n) <= 0.5001 * 10.0**-digits * (digits > 0) for n in known)
+        assert found or quoted in FACTS[name], f"{name} quotes {quoted}, which no block prints"
+
+
+def test_the_quick_start_and_the_tutorial_show_what_they_print():
+    outputs = script("outputs")
+    for name in FACTS:
+        assert any(text for _, _, text in outputs.blocks((DOCS / name).read_text("utf-8")))
 
 
 @pytest.mark.slow
@@ -59,9 +92,15 @@ def test_an_example_runs(example, tmp_path):
     run([sys.executable, "-W", "error", str(example)], tmp_path)
 
 
-def script(name):
-    """Load a script of docs/ as a module."""
-    spec = importlib.util.spec_from_file_location(name, DOCS / f"{name}.py")
+def same_rounding():
+    """Return whether numbers are rounded here as where the golden hashes were made: long chains then agree."""
+    renew = script("renew", ROOT / "tests" / "golden")
+    return renew.environment() == json.loads(renew.FILE.read_text("utf-8"))["environment"]
+
+
+def script(name, folder=DOCS):
+    """Load a script as a module, by default one of docs/."""
+    spec = importlib.util.spec_from_file_location(name, folder / f"{name}.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module

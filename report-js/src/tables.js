@@ -72,6 +72,7 @@ export function communityTable() {
     { name: "Members", class: "right", key: (i) => c.members[i], cell: (i) => number(c.members[i]) },
     { name: "Expected size", class: "right", key: (i) => c.size[i], cell: (i) => (c.size[i] < 100 ? c.size[i].toFixed(1) : number(Math.round(c.size[i]))) },
     { name: "Strength", key: (i) => c.strength[i], cell: (i) => strengthCell(c, i) },
+    { name: "Evidence", class: "right", key: (i) => c.evidence[i] ?? 0, cell: (i) => (c.evidence[i] === null ? "n/a" : number(Math.round(c.evidence[i]))) },
     {
       name: "Most certain members",
       class: "wide",
@@ -86,7 +87,7 @@ export function communityTable() {
           : h("span", { class: "soft" }, "none"),
     },
   ];
-  const cut = core.communities_in_all > c.number.length ? `; the largest ${number(c.number.length)} of ${number(core.communities_in_all)}` : "";
+  const cut = core.communities_in_all > c.number.length ? `; the first ${number(c.number.length)} of ${number(core.communities_in_all)}` : "";
   table(byId("community-table"), columns, c.number.length, { name: "Communities", cut }, { column: 0, sign: 1 });
 }
 

@@ -31,6 +31,7 @@ def original(tmp_path_factory) -> Path:
 @pytest.fixture
 def run(original, tmp_path) -> Path:
     (tmp_path / "pairs").write_text("n0é n1é\n")
+    (tmp_path / "truth").write_text("n0é\tn1é\tn2é\n")
     return Path(shutil.copytree(original, tmp_path / "run"))
 
 
@@ -44,11 +45,11 @@ def set_entry(path: Path, at: int, value: float) -> None:
 
 
 def commands(run: Path) -> list[tuple[str, ...]]:
-    truth = run / "communities.txt"
+    truth = run.parent / "truth"
     return [
         ("predict", run, run.parent / "pairs"),
         ("report", run, "-o", run.parent / "report.html"),
-        ("evaluate", run, "--truth", truth),
+        ("evaluate", run, "--truth", truth, "--complete"),
         ("export", run, run.parent / "out.csv"),
         ("resume", run, "--sweeps", "20", "-q"),
     ]

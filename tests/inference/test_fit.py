@@ -88,8 +88,8 @@ def test_a_held_out_pair_never_enters_training(small):
     flipped = Graph.from_edges(edges, nodes=range(small.n_nodes))
     assert not np.array_equal(flipped.edges(), small.edges())
     mirrored = dataclasses.replace(data, links=~data.links)
-    one = fit(small, 4, seed=2, sweeps=20, threads=1, held_out=data)
-    two = fit(flipped, 4, seed=2, sweeps=20, threads=1, held_out=mirrored)
+    one = fit(small, 4, seed=2, sweeps=20, threads=1, held_out=data, chains=1)
+    two = fit(flipped, 4, seed=2, sweeps=20, threads=1, held_out=mirrored, chains=1)
     assert_same_bits(one, two)
     assert one.scores.auc == pytest.approx(1 - two.scores.auc)
 
@@ -217,7 +217,7 @@ def test_the_callback_is_called_after_every_evaluation(small):
     assert [report.warm_up for report in reports] == [True, True, True, False, False]
     assert reports[-1].share == 1.0
     assert reports[-1].scores.perplexity == pytest.approx(post.perplexity)
-    assert reports[1].seconds_left > 0
+    assert reports[1].seconds_left is None, "a run of milliseconds has no pace yet"
 
 
 def test_a_fixed_background_stays_where_it_is(small):

@@ -1,12 +1,21 @@
 """When warm-up ends and when a run stops, decided from sweeps, seconds and scores alone."""
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from blockmix import InputError
-from blockmix.inference.plan import FEWEST_SWEEPS, MOST_SWEEPS, UNWATCHED_SWEEPS, WARM_UP_SHARE, Plan
+from blockmix.inference.plan import (
+    FEWEST_SWEEPS,
+    LEAST_LIMIT,
+    MOST_TIMES,
+    MOST_WARM_UP,
+    UNWATCHED_SWEEPS,
+    WARM_UP_SHARE,
+    Plan,
+)
 
 
 def test_a_number_of_sweeps_is_kept_to_and_a_share_of_them_is_warm_up():
@@ -56,8 +65,17 @@ def test_without_limits_and_without_scores_a_fixed_number_of_sweeps_is_run():
     assert Plan(watched=False, warm_up=70).sweeps == UNWATCHED_SWEEPS + 70
 
 
-def play(plan, score, most=20_000):
-    """Run a plan on made-up scores as the loop does; returns the sweeps after which warm-up and run ended."""
+def table(converged, known=True):
+    return SimpleNamespace(
+        converged=converged, known=known, missing="" if converged else "R-hat above 1.05 for 30%"
+    )
+
+
+AGREE, DISAGREE, ALONE = table(True), table(False), table(False, known=False)
+
+
+def play(plan, score, chains=lambda sweep: AGREE, most=20_000):
+    """Run a plan on made-up scores and comparisons of chains as the loop does; return when warm-up and run ended."""
     sweep, warm = 0, None
     while sweep < most:
         sweep += 1
@@ -65,6 +83,8 @@ def play(plan, score, most=20_000):
             return warm, sweep
         if sweep % 10 == 0:
             plan.add_score(sweep, score(sweep))
+            if plan.check_due(sweep):
+                plan.add_check(sweep, chains(sweep))
             if plan.over(sweep, 0.0):
                 return warm, sweep
         if warm is None and plan.warm_up_over(sweep, 0.0):
@@ -73,10 +93,14 @@ def play(plan, score, most=20_000):
     raise AssertionError("the plan never ends")
 
 
-def test_a_score_that_does_not_move_ends_each_phase_as_soon_as_allowed():
-    warm, end = play(Plan(), lambda sweep: 1.0)
+def settled(sweep):
+    return 1.0
+
+
+def test_a_score_that_does_not_move_ends_each_phase_as_soon_as_allowed_if_the_chains_agree():
+    warm, end = play(Plan(), settled)
     assert warm == FEWEST_SWEEPS
-    assert FEWEST_SWEEPS <= end - warm <= FEWEST_SWEEPS + 10
+    assert end - warm == FEWEST_SWEEPS
 
 
 def test_a_score_that_improves_for_long_is_waited_for():
@@ -84,19 +108,102 @@ def test_a_score_that_improves_for_long_is_waited_for():
     assert warm > 4 * FEWEST_SWEEPS
 
 
+def test_at_least_as_many_sweeps_are_sampled_as_warmed_up():
+    warm, end = play(Plan(), lambda sweep: 1.0 + math.exp(-sweep / 100))
+    assert end - warm >= warm
+
+
+def test_chains_that_do_not_agree_are_waited_for_and_compared_again():
+    compared = []
+
+    def later(sweep):
+        compared.append(sweep)
+        return AGREE if sweep > 700 else DISAGREE
+
+    warm, end = play(Plan(), settled, later)
+    assert end == compared[-1] > 700
+    assert compared[0] == 2 * warm
+    # Each comparison at a quarter more samples than the last, rounded up to an evaluation.
+    assert [b - warm for b in compared[1:]] == [-(-5 * (a - warm) // 40) * 10 for a in compared[:-1]]
+
+
+def test_chains_that_never_agree_end_at_a_limit_and_the_reason_says_so():
+    plan = Plan()
+    warm, end = play(plan, settled, lambda sweep: DISAGREE)
+    assert end - warm == LEAST_LIMIT
+    assert plan.reason(end, 4) == "the limit of 1,000 sampling sweeps was reached before the chains agreed"
+    warm, end = play(Plan(warm_up=900), settled, lambda sweep: DISAGREE)
+    assert end - warm == MOST_TIMES * 900
+
+
+def test_chains_that_agree_do_not_end_a_run_whose_score_still_falls():
+    plan = Plan(warm_up=200)
+    warm, end = play(plan, lambda sweep: 1.0 / sweep)
+    assert end - warm == LEAST_LIMIT
+
+
+def test_one_chain_cannot_tell_and_the_score_decides():
+    plan = Plan()
+    warm, end = play(plan, settled, lambda sweep: ALONE)
+    assert end - warm == FEWEST_SWEEPS
+    assert plan.reason(end, 1) == "the held-out score had settled"
+    assert plan.reason(end, 2) == "the held-out score had settled and the chains agreed"
+
+
 def test_a_score_that_improves_for_ever_is_not_waited_for_for_ever():
     warm, end = play(Plan(), lambda sweep: 1.0 / sweep)
-    assert (warm, end) == (MOST_SWEEPS, 2 * MOST_SWEEPS)
+    assert (warm, end) == (MOST_WARM_UP, (1 + MOST_TIMES) * MOST_WARM_UP)
 
 
 def test_a_score_that_is_not_a_number_does_not_end_a_run_early():
-    assert play(Plan(), lambda sweep: math.nan) == (MOST_SWEEPS, 2 * MOST_SWEEPS)
+    assert play(Plan(), lambda sweep: math.nan) == (MOST_WARM_UP, (1 + MOST_TIMES) * MOST_WARM_UP)
 
 
 def test_a_settled_score_in_warm_up_begins_the_sampling_and_does_not_end_the_run():
-    warm, end = play(Plan(warm_up=200), lambda sweep: 1.0)
-    assert warm == 200
-    assert end >= 200 + FEWEST_SWEEPS
+    warm, end = play(Plan(warm_up=207), settled)
+    assert warm == 207
+    assert 2 * warm <= end < 2 * warm + 10
+
+
+def test_a_resumed_plan_compares_the_chains_at_the_same_sweeps():
+    whole, part = Plan(), Plan()
+    whole.sampling_begins(300)
+    part.remember(whole.memory())
+    assert [s for s in range(2000) if whole.check_due(s)] == [s for s in range(2000) if part.check_due(s)]
+
+
+def test_with_limits_chains_are_not_compared():
+    for plan in (Plan(sweeps=1000), Plan(time_limit=5.0)):
+        plan.sampling_begins(100)
+        assert not any(plan.check_due(sweep) for sweep in range(1000))
+        assert plan.missing(300) == ""
+
+
+def test_what_is_missing_is_named_in_every_phase():
+    plan = Plan()
+    assert plan.missing(50) == "a warm-up whose score has settled"
+    plan.sampling_begins(200)
+    assert plan.missing(290) == "110 sweeps"
+    assert plan.missing(410) == "a settled score"
+    plan.add_check(400, DISAGREE)
+    assert plan.missing(410) == "a settled score, R-hat above 1.05 for 30%"
+    for sweep in range(210, 420, 10):
+        plan.add_score(sweep, 1.0)
+    assert plan.missing(410) == "R-hat above 1.05 for 30%"
+    plan.add_check(400, AGREE)
+    assert plan.missing(410) == "the next comparison of the chains"
+
+
+def test_the_time_left_rests_on_the_present_speed_and_the_limits():
+    assert Plan(sweeps=100).seconds_left(10, 50.0, None) is None
+    assert Plan(sweeps=100).seconds_left(10, 50.0, 0.1) == pytest.approx(9.0)
+    assert Plan(time_limit=60.0).seconds_left(10, 50.0, None) == 10.0
+    assert Plan(sweeps=100, time_limit=60.0).seconds_left(10, 50.0, 0.01) == pytest.approx(0.9)
+    assert Plan(time_limit=60.0).seconds_left(10, 70.0, None) == 0.0
+    plan = Plan()
+    assert plan.seconds_left(100, 1.0, 0.1) is None
+    plan.sampling_begins(200)
+    assert plan.seconds_left(300, 1.0, 0.1) == pytest.approx((200 + LEAST_LIMIT - 300) * 0.1)
 
 
 def test_where_the_end_depends_on_scores_the_share_done_is_unknown():

@@ -7,7 +7,17 @@ import pytest
 
 from blockmix import InputError, fit
 from blockmix.evaluate import Scores
-from blockmix.inference.progress import PLAIN_EVERY, Bar, Plain, Report, Silent, choose_progress, describe
+from blockmix.inference.progress import (
+    LOOK_BACK,
+    PLAIN_EVERY,
+    Bar,
+    Pace,
+    Plain,
+    Report,
+    Silent,
+    choose_progress,
+    describe,
+)
 
 SCORES = Scores(2.34567, 0.01, 0.98765, 0.9, 10, 10)
 
@@ -143,3 +153,24 @@ def test_a_fit_on_a_terminal_shows_its_bar_and_takes_it_away_after_an_error(smal
     assert "\x1b[?25h" in terminal.getvalue()
     with pytest.raises(InputError):
         fit(small, 4, sweeps=4, threads=1, no_such_option=1)
+
+
+def test_the_pace_is_that_of_the_last_sweeps_and_not_of_a_slow_start():
+    """The first sweep ends after 20 s of finding a start; then ten sweeps take a second."""
+    pace = Pace()
+    pace.add(1, 20.0)
+    assert pace.seconds_a_sweep is None
+    pace.add(2, 20.1)
+    assert pace.seconds_a_sweep is None, "a tenth of a second tells little"
+    pace.add(20, 21.9)
+    assert pace.seconds_a_sweep == pytest.approx(0.1)
+    for i in range(LOOK_BACK):
+        pace.add(30 + 10 * i, 100.0 + 5.0 * i)
+    assert pace.seconds_a_sweep == pytest.approx(0.5), "what is long ago does not count"
+
+
+def test_sweeps_too_quick_to_time_one_by_one_have_a_pace_in_the_end():
+    pace = Pace()
+    for i in range(LOOK_BACK):
+        pace.add(10 * i, 0.01 * i)
+    assert pace.seconds_a_sweep == pytest.approx(0.001)

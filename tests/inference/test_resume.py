@@ -111,7 +111,7 @@ def test_a_run_that_ends_when_its_score_has_settled_does_so_at_the_same_sweep(
 ):
     options = {"seed": 5, "chains": chains, "threads": 1, "held_out": 0.1}
     alone = fit(tiny, 3, **options)
-    for at in (50, alone.provenance["warm_up"] + 30):
+    for at in (50, alone.provenance["warm_up"] + 30, alone.provenance["sweeps"] - 15):
         stopped(tiny, 3, tmp_path / str(at), at, **options)
         same_run(resume(tmp_path / str(at), threads=2), alone)
 

@@ -12,6 +12,7 @@ from blockmix.cli.commands.demo import demo
 from blockmix.cli.commands.export import export
 from blockmix.cli.commands.fit import fit
 from blockmix.cli.commands.networks import datasets, simulate
+from blockmix.cli.commands.open import open_run
 from blockmix.cli.commands.report import report
 from blockmix.cli.commands.reproduce import reproduce
 from blockmix.cli.commands.results import evaluate, predict
@@ -64,7 +65,7 @@ def blockmix(
       blockmix fit edges.txt -k 20 -o run        your own: two labels per line
       blockmix watch run                         its progress, in another terminal
       blockmix resume run                        go on with a run that was stopped
-      blockmix report run                        one HTML file to look at
+      blockmix open run                          its report, in a browser
       blockmix ask run members 0                 questions about the result
       blockmix predict run pairs.txt             probability of unseen links
       blockmix evaluate run --truth groups.txt   against known communities
@@ -78,6 +79,7 @@ app.command()(demo)
 app.command()(fit)
 app.command()(resume)
 app.command()(watch)
+app.command("open")(open_run)
 app.command()(report)
 app.command()(ask)
 app.command()(predict)

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 
 from blockmix.cli.guard import FAILED, ending_as_ctrl_c, print_json, warn
+from blockmix.errors import InputError, printable
+from blockmix.files import reason
 
 if TYPE_CHECKING:
     from blockmix.inference.run_folder.folder import RunFolder
     from blockmix.posterior.posterior import Posterior
 
-_FACTS = (
-    "sampler", "seed", "chains", "sweeps", "warm_up", "samples", "node_updates", "seconds", "total_seconds",
-    "interrupted", "resumed", "device", "threads", "peak_memory_bytes", "graph_fingerprint", "blockmix",
-)  # fmt: skip
+# The report needs a threshold above zero.
+LEAST_THRESHOLD = 0.001
 
 
 @contextmanager
@@ -41,55 +43,121 @@ def guarded_run(folder: RunFolder | None, checkpoints: bool) -> Iterator[None]:
             raise KeyboardInterrupt(f"interrupted at once; {what_is_kept(folder.path)}") from None
 
 
-def deliver(
-    post: Posterior,
-    folder: RunFolder | None,
-    threshold: float,
-    as_json: bool,
-    quiet: bool,
-    always_show: bool = False,
-) -> None:
-    """Write the results, then print what was found: they are on disk before anything is printed."""
+@dataclass(frozen=True)
+class Output:
+    """What a command does with its result: where it goes, and what is shown of it.
+
+    `command` is what the report names as its origin; `always_show` shows the summary in a quiet run too.
+    """
+
+    folder: RunFolder | None
+    threshold: float
+    as_json: bool = False
+    quiet: bool = False
+    report: bool = True
+    always_show: bool = False
+    title: str | None = None
+    command: str | None = None
+
+
+def deliver(post: Posterior, to: Output, report: Path | None = None) -> None:
+    """Write the results and the report, then print what was found: files are on disk before anything is printed.
+
+    `report` is a file for the report where there is no folder, or in its place.
+    """
+    from blockmix.cli.record import record
+    from blockmix.inference.run_folder.folder import REPORT
     from blockmix.inference.run_folder.results import write_results
 
-    path = None if folder is None else folder.path
-    failures = write_results(post, path, threshold) if path is not None else []
-    _warn_early_end(post, None if failures else folder, bool(failures))
-    for failure in failures:
+    path = None if to.folder is None else to.folder.path
+    failures: list[str] = []
+    unreported: list[str] = []
+    if path is not None:
+        # A kill between the result and its report must not leave the report of an earlier result.
+        unreported += _remove_report(path / REPORT)
+        failures += write_results(post, path, to.threshold)
+        if report is None and to.report:
+            report = path / REPORT
+    if report is not None:
+        unreported += _write_report(post, report, to)
+    _warn_early_end(post, None if failures else to.folder, bool(failures))
+    for failure in (*failures, *unreported):
         warn(f"error: {failure}")
-    if as_json:
-        print_json(record(post, threshold) | {"output": None if path is None else str(path)})
-    elif always_show or not quiet or path is None:
+    places = {
+        "output": None if path is None else str(path),
+        "report": None if report is None or unreported else str(report),
+    }
+    if to.as_json:
+        print_json(record(post, to.threshold) | places)
+    elif to.always_show or not to.quiet or path is None:
         from blockmix.cli.summary import print_summary
 
-        print_summary(post, threshold, path)
+        print_summary(record(post, to.threshold))
+        print_written(path, None if unreported else report)
     if failures:
         from blockmix.inference.run_folder.folder import what_is_kept
 
         assert path is not None
         warn(f"not all results could be written; remove the cause: {what_is_kept(path)}")
+    elif unreported:
+        again = "" if path is None else f"; the results are: write it with blockmix open {quote(str(path))}"
+        warn(f"the report could not be written{again}")
+    if failures or unreported:
         raise typer.Exit(FAILED)
 
 
-def record(post: Posterior, threshold: float) -> dict[str, Any]:
-    """Return the figures of a run, by name."""
-    facts, scores = post.provenance, post.scores
-    found: dict[str, Any] = {
-        "nodes": post.graph.n_nodes,
-        "edges": post.graph.n_edges,
-        "communities": post.n_communities,
-        "communities_found": len(post.covers(threshold)),
-    }
-    found |= {name: facts[name] for name in _FACTS}
-    for name in ("perplexity", "log_loss", "auc", "average_precision"):
-        found[name] = None if scores is None else getattr(scores, name)
-    found["held_out_links"] = 0 if scores is None else scores.n_links
-    found["held_out_non_links"] = 0 if scores is None else scores.n_non_links
-    table = post.diagnostics()
-    found["converged"] = table.converged if table.known else None
-    found["r_hat"], found["effective_samples"] = table.worst_rhat, table.least_ess
-    found["verdict"] = table.verdict
-    return found
+def print_written(path: Path | None, report: Path | None) -> None:
+    """Print what was written where, and what can be done next."""
+    from blockmix.posterior.export.files import TEXT_FILES
+    from blockmix.posterior.storage import MANIFEST
+
+    lines = [""]
+    if path is not None:
+        lines += [
+            f"Written to {printable(str(path))}:",
+            f"  {', '.join((*TEXT_FILES, MANIFEST, 'posterior'))}",
+        ]
+    if report is not None:
+        lines.append(f"Report to open in a browser: {printable(str(report.resolve()))}")
+    if path is None and report is None:
+        lines.append(
+            "Nothing was written: add -o DIR to keep memberships, communities, predictions and a report."
+        )
+    if path is not None:
+        name = printable(quote(str(path)))
+        steps = [(f"blockmix open {name}", "the report, in a browser")]
+        steps += [
+            (f"blockmix predict {name} pairs.txt", "probability of a link, for pairs of nodes"),
+            (f"blockmix export {name} network.graphml", "for Gephi, Cytoscape and others"),
+        ]
+        wide = max(len(command) for command, _ in steps)
+        lines += ["", "Next:", *(f"  {command:<{wide}}   {what}" for command, what in steps)]
+    print("\n".join(lines))
+
+
+def _remove_report(file: Path) -> list[str]:
+    """Remove the report of an earlier result; return what went wrong."""
+    try:
+        file.unlink(missing_ok=True)
+    except OSError as error:
+        return [f"{file}: the report of an earlier result cannot be removed ({reason(error)})"]
+    return []
+
+
+def _write_report(post: Posterior, file: Path, to: Output) -> list[str]:
+    """Write the report; return what went wrong. The results are on disk already, and an error must not hide them."""
+    from blockmix.report import write_report
+
+    title = to.title or (file.resolve().parent.name if to.folder is not None else "Overlapping communities")
+    try:
+        write_report(
+            post, file, title=title, threshold=max(to.threshold, LEAST_THRESHOLD), command=to.command
+        )
+    except InputError as error:
+        return [str(error)]
+    except KeyboardInterrupt:
+        return [f"{file}: interrupted before the report was written"]
+    return []
 
 
 def _warn_early_end(post: Posterior, folder: RunFolder | None, failed: bool) -> None:

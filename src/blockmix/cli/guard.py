@@ -24,13 +24,14 @@ FAILED, WRONG_INPUT, INTERRUPTED, BROKEN_PIPE = 1, 2, 130, 141
 LEAST_ADDRESS_SPACE = 800 * 2**20
 
 
-# What `--threshold` means where nodes are listed, and where every node with a link gets a community.
+# What `--threshold` means, and what a complete cover is.
 THRESHOLD = (
     "A node is listed in its largest community if its mean membership there is at least T; for any other community "
     "it must also have P(membership >= T) >= 0.5"
 )
-COVER_THRESHOLD = (
-    f"{THRESHOLD}, and two or more of its links there. Remaining nodes join their neighbours' community."
+COMPLETE = (
+    "Compare a complete cover: communities without clear evidence count too, second memberships need two links, and "
+    "remaining nodes join their neighbours' community."
 )
 
 Seed = Annotated[int, typer.Option("--seed", metavar="S", help="The same seed gives the same result.")]

@@ -46,7 +46,12 @@ def _value(item: str, text: str, default: Any) -> Any:
 
 
 def samplers() -> None:
-    """List the samplers, what each is for, and what can be set on it."""
+    """List the samplers, what each is for, and what can be set on it.
+
+    \b
+      blockmix samplers
+      blockmix fit edges.txt --sampler svi --set pairs=factors
+    """
     from rich.console import Console
 
     from blockmix.samplers import SAMPLERS, sampler_class

@@ -1,126 +1,123 @@
-"""A fit in one screen: the communities, the nodes between them, the scores and what they mean."""
+"""A fit in one screen: the communities, the nodes between them, the scores and what they mean.
+
+Every number comes from the record that `--json` prints (`blockmix.cli.record`).
+"""
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from blockmix.cli.record import MOST_MEMBERS
 from blockmix.errors import printable
-from blockmix.report.communities import BRIDGE_SHARE, Findings
-from blockmix.report.overview import guess_loss
 
-if TYPE_CHECKING:
-    from blockmix.posterior.posterior import Posterior
-
-MOST_COMMUNITIES, MOST_MEMBERS, MOST_BRIDGES = 12, 8, 8
-# With fewer samples the uncertainty of a share is not known.
-FEWEST_SAMPLES = 20
+MOST_COMMUNITIES = 12
 LONGEST_LABEL = 28
+_COLOURS = {True: "green", False: "yellow", None: "yellow"}
 
 
-def print_summary(post: Posterior, threshold: float, folder: Path | None) -> None:
-    """Print what was found on standard output."""
+def print_summary(values: dict[str, Any]) -> None:
+    """Print what was found on standard output; `values` is the record of the run."""
     console = Console(highlight=False)
-    covers = post.covers(threshold)
-    facts = post.provenance
+    convergence = values["convergence"]
+    rest = values["first_line"].removeprefix(convergence)
+    console.print(f"[bold {_COLOURS[values['converged']]}]{convergence}[/][bold]{rest}[/]")
+    _print_communities(console, values)
+    _print_bridges(console, values)
+    console.print(scores_text(values))
+    console.print(f"\n[bold]Chains[/] {values['verdict']}")
+    for name in ("pooling", "advice"):
+        if values[name]:
+            console.print(values[name])
+    if values["communities_chosen_by"] != "user":
+        console.print(
+            f"{values['communities']:,} communities were allowed: as many as the best hard partition has"
+        )
+    stopped = f"\nThe run ended because {printable(values['stopped_by'])}." if values["stopped_by"] else ""
     console.print(
-        f"[bold]{len(covers):,} communities[/] in {_count(post.graph.n_nodes, 'node')} and "
-        f"{_count(post.graph.n_edges, 'link')}\n"
+        f"{_count(values['sweeps'], 'sweep')} ({values['warm_up']:,} of them warm-up) of "
+        f"{_count(values['chains'], 'chain')} in {values['seconds']:.1f} s, seed {values['seed']}{stopped}"
+    )
+
+
+def _print_communities(console: Console, values: dict[str, Any]) -> None:
+    """Print how many communities there are, what counts as one, and the first of them."""
+    count, threshold = values["communities_found"], values["threshold"]
+    found = _count(count, "community", "communities") if count else "No clear communities"
+    console.print(
+        f"[bold]{found}[/] in {_count(values['nodes'], 'node')} and {_count(values['edges'], 'link')}; "
+        f"{_count(values['nodes_in_no_community'], 'node')} in no clear community"
+    )
+    if not count:
+        console.print("No community adds more to the likelihood than its memberships cost to describe.\n")
+        return
+    console.print(
         f"A member more likely than not makes at least {threshold:.0%} of its links there. Strength:\n"
-        "how likely two members are to link, with its 90% interval.\n"
+        f"how likely two members are to link, with its {values['level']:.0%} interval. Evidence: what the\n"
+        "community adds to the log likelihood, less what its memberships cost to describe.\n"
     )
-    if covers:
-        console.print(_communities(post, covers))
-    if len(covers) > MOST_COMMUNITIES:
-        console.print(f"... and {len(covers) - MOST_COMMUNITIES:,} smaller ones")
-    _print_bridges(console, post)
-    console.print(scores_text(post))
-    console.print(convergence_text(post))
-    if facts["communities_chosen_by"] != "user":
-        console.print(
-            f"{post.n_communities:,} communities were allowed: as many as the best hard partition has"
-        )
-    console.print(
-        f"{_count(facts['sweeps'], 'sweep')} of {_count(facts['chains'], 'chain')} in "
-        f"{facts['seconds']:.1f} s, seed {facts['seed']}"
-    )
-    if folder is not None:
-        console.print(
-            "\nWritten to ",
-            Text(printable(str(folder))),
-            ": memberships.tsv, communities.txt, held_out.tsv, ",
-            sep="",
-            end="",
-        )
-        console.print("run.json, posterior")
-    else:
-        console.print("\nNothing was written: add -o DIR to keep memberships, covers and predictions.")
+    console.print(_table(values["community_table"]))
+    if count > MOST_COMMUNITIES:
+        console.print(f"... and {count - MOST_COMMUNITIES:,} with less evidence")
 
 
-def _communities(post: Posterior, covers: dict[int, Any]) -> Table:
-    strengths = post.strengths()
+def _table(rows: list[dict[str, Any]]) -> Table:
     table = Table(box=None, header_style="bold", pad_edge=False)
-    for name, side in (("community", "right"), ("members", "right"), ("strength", "left")):
+    columns = (("community", "right"), ("members", "right"), ("strength", "left"), ("evidence", "right"))
+    for name, side in columns:
         table.add_column(name, justify=side, no_wrap=True)  # type: ignore[arg-type]
-    table.add_column("most certain members", overflow="fold")
-    for number, nodes in list(covers.items())[:MOST_COMMUNITIES]:
-        low, high = strengths.lower[number], strengths.upper[number]
-        strength = f"{_share(strengths.mean[number])} ({_share(low)} to {_share(high)})"
-        names = ", ".join(shown(post.graph.labels[int(a)]) for a in nodes[:MOST_MEMBERS])
-        more = f" and {len(nodes) - MOST_MEMBERS:,} more" if len(nodes) > MOST_MEMBERS else ""
-        table.add_row(str(number), f"{len(nodes):,}", strength, Text(names + more))
+    table.add_column("strongest members", overflow="fold")
+    for row in rows[:MOST_COMMUNITIES]:
+        low, high = _share(row["strength_lower"]), _share(row["strength_upper"])
+        names = ", ".join(shown(label) for label in row["strongest_members"])
+        more = f" and {row['members'] - MOST_MEMBERS:,} more" if row["members"] > MOST_MEMBERS else ""
+        evidence = "n/a" if row["evidence"] != row["evidence"] else f"{row['evidence']:,.0f}"
+        table.add_row(
+            str(row["community"]), f"{row['members']:,}", f"{_share(row['strength'])} ({low} to {high})", evidence,
+            Text(names + more),
+        )  # fmt: skip
     return table
 
 
-def _print_bridges(console: Console, post: Posterior) -> None:
-    if post.provenance["samples"] < FEWEST_SAMPLES:
-        return
-    nodes = Findings(post).bridges
-    if not len(nodes):
+def _print_bridges(console: Console, values: dict[str, Any]) -> None:
+    count, bridges = values["bridge_nodes"], values["bridges"]
+    if not count:
         return
     console.print(
-        f"\n[bold]{len(nodes):,} nodes bridge communities[/] (community: share of the node's links)"
+        f"\n[bold]{_count(count, 'node')} {'bridges' if count == 1 else 'bridge'} communities[/] (community: share of "
+        "the node's links)"
     )
     table = Table(box=None, show_header=False, pad_edge=False)
-    for node in nodes[:MOST_BRIDGES]:
-        row = slice(post.offsets[node], post.offsets[node + 1])
-        shares = [
-            f"{k}: {mean:.0%} ± {sd:.0%}"
-            for k, mean, sd in zip(post.community[row], post.mean[row], post.sd[row], strict=True)
-            if mean >= BRIDGE_SHARE
-        ]
-        table.add_row(Text(shown(post.graph.labels[int(node)])), "   ".join(shares))
+    for bridge in bridges:
+        shares = [f"{m['community']}: {m['mean']:.0%} ± {m['sd']:.0%}" for m in bridge["memberships"]]
+        table.add_row(Text(shown(bridge["node"])), "   ".join(shares))
     console.print(table)
-    if len(nodes) > MOST_BRIDGES:
-        console.print(f"... and {len(nodes) - MOST_BRIDGES:,} more")
+    if count > len(bridges):
+        console.print(f"... and {count - len(bridges):,} more")
 
 
-def scores_text(post: Posterior) -> str:
+def scores_text(values: dict[str, Any]) -> str:
     """Return the scores on held-out pairs, each with its meaning."""
-    scores, held_out = post.scores, post.held_out
-    if scores is None or held_out is None:
+    if values["log_loss"] is None:
         return "\nNothing was held out, so predictions are not scored: ask for it with --held-out 0.05"
-    return (
-        f"\n[bold]Predictions[/] of {_count(scores.n_links, 'link')} and "
-        f"{_count(scores.n_non_links, 'non-link')} that the fit did not see\n"
-        f"  AUC {scores.auc:.3f}: a link is ranked above a non-link {scores.auc:.0%} of the time "
-        f"(chance: 50%)\n"
-        f"  log loss {scores.log_loss:.4g} per pair of nodes: lower is better, and giving every pair\n"
-        f"    the same probability costs {guess_loss(held_out.density):.4g}\n"
-        f"  average precision {scores.average_precision:.3f}, perplexity {scores.perplexity:.3f}: "
-        f"to compare fits of one network"
+    text = (
+        f"\n[bold]Predictions[/] of {_count(values['held_out_links'], 'link')} and "
+        f"{_count(values['held_out_non_links'], 'non-link')} that the fit did not see\n"
+        f"  AUC {values['auc']:.3f}: a link is ranked above a non-link {values['auc']:.0%} of the time (chance: 50%)\n"
+        f"  log loss {values['log_loss']:.4g} per pair of nodes: lower is better"
     )
-
-
-def convergence_text(post: Posterior) -> str:
-    """Return in words whether the chains have converged, or why that is not known."""
-    table = post.diagnostics()
-    doubt = "Not converged." if table.known else "Convergence is unknown."
-    return f"\n[bold]Chains[/] {'' if table.converged else f'[yellow]{doubt}[/] '}{table.verdict}"
+    if values["null_model"] is not None:
+        text += (
+            f"; by the density\n    alone it is {values['density_log_loss']:.4g}, by the degrees alone "
+            f"{values['degree_log_loss']:.4g}"
+        )
+    return (
+        f"{text}\n  average precision {values['average_precision']:.3f}, perplexity {values['perplexity']:.3f}: "
+        "to compare fits of one network"
+    )
 
 
 def shown(label: object) -> str:
@@ -137,5 +134,5 @@ def _share(value: float) -> str:
     return f"{value:.2f}" if value >= 0.01 else f"{value:.1g}"
 
 
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
+def _count(number: int, what: str, plural: str | None = None) -> str:
+    return f"{number:,} {what if number == 1 else plural or what + 's'}"

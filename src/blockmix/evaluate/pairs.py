@@ -146,6 +146,11 @@ def _checked_links(links: NDArray[Any]) -> NDArray[np.bool_]:
     return links.astype(np.bool_)
 
 
+def pair_losses(probability: Floats, is_link: NDArray[np.bool_]) -> Floats:
+    """Return -log p of what was observed, pair by pair."""
+    return np.asarray(-_log_likelihood(probability, is_link))
+
+
 def _log_likelihood(probability: Floats, is_link: NDArray[np.bool_]) -> Floats:
     """Compute log p of what was observed, kept finite by `SMALLEST_PROBABILITY`."""
     p = np.clip(probability, SMALLEST_PROBABILITY, 1.0 - SMALLEST_PROBABILITY)

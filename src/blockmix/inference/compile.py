@@ -35,7 +35,7 @@ def compile_kernels(sampler: Sampler, request: FitRequest) -> None:
         chain.advance(True, 1)
         for sample in (1, 2):
             chain.advance(False, sample)
-    result = RunResult([chain], chain.forecast(), Position(rows=[{"sweep": 3}]), interrupted=False)
+    result = RunResult([chain], Position(rows=[{"sweep": 3}]), interrupted=False)
     post = build_posterior(data.training, data, trial, result, 0.0, 1)
     post.node_link_probability(np.array([(0, 1), (0, 5)]))
     post.covers(complete=True)

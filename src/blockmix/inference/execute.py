@@ -21,7 +21,9 @@ from blockmix.inference.result import build_posterior
 from blockmix.inference.run_folder.checkpoint import chain_arrays, restore_position
 from blockmix.inference.run_folder.checkpointer import Checkpointer
 from blockmix.inference.run_folder.snapshots import Snapshot
+from blockmix.numerics.compiling import announce_compiling
 from blockmix.numerics.workers import Workers
+from blockmix.posterior.agreement import Agreement
 from blockmix.posterior.posterior import Posterior
 from blockmix.samplers.contract import ChainKey, Sampler
 from blockmix.samplers.live import HostChain, LiveChain
@@ -56,8 +58,8 @@ def execute(
         log.info("%r, %d held-out pairs; %s", graph, data.n_pairs, request.prior)
         log.info("%s; %s; %d threads", request.options, plan.limits(), workers.threads)
         samplers = make_samplers(request, data, workers)
-        context.display.waiting("compiling the kernels (once on a new machine)")
-        compile_kernels(samplers[0], request)
+        with announce_compiling(context.display.waiting):
+            compile_kernels(samplers[0], request)
         began = time.perf_counter()
         if newest is None:
             context.display.waiting("finding a start")
@@ -66,7 +68,10 @@ def execute(
         context.display.waiting(
             "making the first sweep" if newest is None else "going on from the checkpoint"
         )
-        run = Run(chains, data, plan, context.display, context.callback, context.checkpointer, side_by_side)
+        run = Run(
+            chains, data, plan, context.display, context.callback, context.checkpointer, side_by_side,
+            agreement=Agreement(graph, data, request.prior.communities),
+        )  # fmt: skip
         result = _run_from(run, newest, began)
     checkpointer = context.checkpointer
     seconds = time.perf_counter() - context.began

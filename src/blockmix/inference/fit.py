@@ -17,6 +17,7 @@ from blockmix.inference.memory import check_memory
 from blockmix.inference.progress import Callback, choose_progress
 from blockmix.inference.request import FitRequest, refuse_misnamed
 from blockmix.inference.run_folder.folder import RunFolder, open_folder
+from blockmix.numerics.compiling import announce_compiling
 from blockmix.posterior.posterior import Posterior
 from blockmix.samplers.starts.choose import choose_communities
 from blockmix.samplers.starts.given import given_memberships
@@ -140,17 +141,18 @@ def _fit(
     callback: Callback | None,
 ) -> Posterior:
     began = time.perf_counter()
-    given = None if request.init is None else _given(graph, request)
-    data = choose_held_out(graph, request.held_out, request.held_out_kind, request.seed)
-    _check_links(graph, data)
-    plan = request.plan(watched=data.n_pairs > 0)
     display = choose_progress(progress)
     try:
-        communities = None if given is None or not request.auto else given.shape[1]
-        if request.auto and communities is None:
-            display.waiting("choosing the number of communities")
-            communities = choose_communities(data.training, request.seed)
-            request = replace(request, chosen=True)
+        given = None if request.init is None else _given(graph, request)
+        with announce_compiling(display.waiting):
+            data = choose_held_out(graph, request.held_out, request.held_out_kind, request.seed)
+            _check_links(graph, data)
+            communities = None if given is None or not request.auto else given.shape[1]
+            if request.auto and communities is None:
+                display.waiting("choosing the number of communities")
+                communities = choose_communities(data.training, request.seed)
+                request = replace(request, chosen=True)
+        plan = request.plan(watched=data.n_pairs > 0)
         request = request.for_network(graph, communities)
         if not request.force:
             check_memory(request, graph.n_nodes)

@@ -16,33 +16,35 @@ from blockmix.engines.contract import Comm, Flags, Solo
 from blockmix.evaluate import Scores, score
 from blockmix.graph.split import HeldOut
 from blockmix.inference.interrupt import Interruption, Terminated
-from blockmix.inference.plan import Plan
+from blockmix.inference.plan import EVALUATE_EVERY, Plan
 from blockmix.inference.position import Position
-from blockmix.inference.progress import Callback, Progress, Report
+from blockmix.inference.progress import Callback, Pace, Progress, Report
 from blockmix.inference.run_folder.checkpointer import Checkpointer
 from blockmix.numerics.workers import Workers
+from blockmix.posterior.agreement import Agreement
 from blockmix.samplers.live import LiveChain
 
-# Sweeps between evaluations; the first few are all evaluated, so that short runs have a trace.
-EVALUATE_EVERY, FIRST_EVALUATED = 10, 3
+# The first few sweeps are all evaluated, so that short runs have a trace.
+FIRST_EVALUATED = 3
 _SCORES = ("perplexity", "log_loss", "auc", "average_precision")
 
 
 @dataclass
 class RunResult:
-    """All that a run leaves: chains, held-out predictions, how far it came."""
+    """All that a run leaves: chains, how far it came, and whether a signal ended it."""
 
     chains: list[LiveChain]
-    probability: NDArray[np.float64]
     position: Position
     interrupted: bool
+    stopped_by: str = ""
 
 
 @dataclass
 class Run:
     """One run of one or several chains, sweep by sweep.
 
-    With `side_by_side` chains share out these workers, one thread a chain; without, they run one after another.
+    `agreement` compares the chains, where a plan without limits asks for it. With `side_by_side` chains share out these
+    workers, one thread a chain; without, they run one after another.
     """
 
     chains: list[LiveChain]
@@ -53,6 +55,8 @@ class Run:
     checkpointer: Checkpointer | None = None
     side_by_side: Workers | None = None
     comm: Comm = field(default_factory=Solo)
+    agreement: Agreement | None = None
+    _pace: Pace = field(default_factory=Pace)
 
     def execute(self, at: Position, began: float) -> RunResult:
         """Run from this position to the end of the plan, or to Ctrl-C.
@@ -68,7 +72,8 @@ class Run:
             at.warm_up_sweeps = at.sweep
             for chain in self.chains:
                 chain.record_last()
-        return RunResult(self.chains, self._forecast(), at, interrupted)
+        reason = "it was interrupted" if interrupted else self.plan.reason(at.sweep, len(self.chains))
+        return RunResult(self.chains, at, interrupted, reason)
 
     def _sweeps(self, at: Position, began: float) -> bool:
         """Sweep until the plan is over or a signal interrupts; return whether it was interrupted."""
@@ -104,6 +109,8 @@ class Run:
         due = at.sweep % EVALUATE_EVERY == 0 or at.sweep <= FIRST_EVALUATED
         if due:
             self._evaluate(at)
+            if self.agreement is not None and self.plan.check_due(at.sweep):
+                self.plan.add_check(at.sweep, self.agreement.check(self.chains))
             over = over or self.plan.over(at.sweep, at.seconds)
         return self.comm.decide(
             Flags(
@@ -140,11 +147,11 @@ class Run:
         at.updates += sum(chain.info().updates for chain in self.chains)
 
     def _forecast(self) -> NDArray[np.float64]:
-        """Return the predictions, every chain weighing the same."""
+        """Return the predictions, every chain weighing the same: weights are found once, when the run has ended."""
         return np.asarray(np.mean([chain.forecast() for chain in self.chains], axis=0))
 
     def _evaluate(self, at: Position) -> None:
-        """Score the predictions, add to the trace, and report the progress."""
+        """Score the predictions, add them to the trace, and report the progress."""
         scores: Scores | None = None
         if self.data.n_pairs:
             scores = score(self._forecast(), self.data.links, self.data.density)
@@ -158,10 +165,16 @@ class Run:
                     **{name: getattr(scores, name) if scores else np.nan for name in _SCORES},
                 }
             )  # fmt: skip
+        self._report(at, scores)
+
+    def _report(self, at: Position, scores: Scores | None) -> None:
+        """Report the progress to the display, the folder of the run and the user's callback."""
+        self._pace.add(at.sweep, at.seconds)
         share = self.plan.share_done(at.sweep, at.seconds)
-        left = None if not share else at.seconds * (1.0 / share - 1.0)
+        left = self.plan.seconds_left(at.sweep, at.seconds, self._pace.seconds_a_sweep)
         speed = at.updates / max(at.seconds, 1e-9)
-        report = Report(at.sweep, at.warm_up, at.seconds, speed, share, left, scores)
+        missing = self.plan.missing(at.sweep)
+        report = Report(at.sweep, at.warm_up, at.seconds, speed, share, left, scores, missing)
         self.display.update(report)
         if self.checkpointer is not None:
             self.checkpointer.update(report)

@@ -1,10 +1,15 @@
-"""When warm-up ends and when a run stops: by sweeps, by time, or when the held-out score has settled."""
+"""When warm-up ends and when a run stops: by sweeps, by time, or when scores have settled and chains agree.
+
+Without limits a run ends when all of this holds: the held-out score has settled, the chains agree (R-hat and effective
+sample sizes of quantities without labels), and as many sweeps were sampled as warmed up. Where the chains do not come
+to agree it ends at a limit of sweeps, and its result says so.
+"""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,8 +18,15 @@ from blockmix.errors import InputError
 
 # Share of the sweeps or the time that goes to warm-up by default.
 WARM_UP_SHARE = 0.4
-# Without limits: warm-up and sampling each last at least this many sweeps and at most that many.
-FEWEST_SWEEPS, MOST_SWEEPS = 120, 3000
+# Without limits: warm-up and sampling each last at least this many sweeps, the warm-up at most that many.
+FEWEST_SWEEPS, MOST_WARM_UP = 120, 1000
+# Sampling ends at the latest after this many times the warm-up, or this many sweeps, whichever is more. A limit in
+# seconds would make the result depend on the machine.
+MOST_TIMES, LEAST_LIMIT = 2, 1000
+# Chains are compared again when so many times as many sweeps were sampled.
+CHECK_AGAIN = 1.25
+# Sweeps between evaluations.
+EVALUATE_EVERY = 10
 # A score has settled when its best value improved by less than this share over the last third of the phase.
 SETTLED = 0.002
 # Without limits and without held-out pairs there is no score to watch.
@@ -23,6 +35,22 @@ UNWATCHED_SWEEPS = 500
 
 # Sweeps are part of the key of random numbers, 32 bits wide.
 MOST_COUNTED = 4_000_000_000
+
+
+class Checked(Protocol):
+    """What a comparison of chains gave: whether it can tell, whether they agree, and what is missing, in words."""
+
+    @property
+    def known(self) -> bool:
+        """Whether it can be told if the chains agree."""
+
+    @property
+    def converged(self) -> bool:
+        """Whether they do."""
+
+    @property
+    def missing(self) -> str:
+        """What is missing, in a few words."""
 
 
 def whole_number(name: str, value: Any, least: int, most: int | None = None) -> int:
@@ -57,6 +85,8 @@ class Plan:
     watched: bool = True
     _scores: list[tuple[int, float]] = field(default_factory=list)
     _began: int | None = None
+    _agreed_at: int | None = None
+    _missing: str = ""
 
     def __post_init__(self) -> None:
         for name, value, least in (("sweeps", self.sweeps, 1), ("warm_up", self.warm_up, 0)):
@@ -103,12 +133,30 @@ class Plan:
             return True
         if self.time_limit is not None:
             return seconds >= WARM_UP_SHARE * self.time_limit
-        return self.sweeps is None and self._settled(sweep)
+        return self.sweeps is None and (sweep >= MOST_WARM_UP or self._settled(sweep))
 
     def sampling_begins(self, sweep: int) -> None:
-        """Remove the scores of the warm-up; from now on a settled score ends the run."""
+        """Remove the scores of the warm-up; from now on the scores and checks of the sampling end the run."""
         self._scores.clear()
         self._began = sweep
+
+    def check_due(self, sweep: int) -> bool:
+        """Return whether the chains are to be compared after this sweep: a run without limits ends when they agree.
+
+        The first time is when as many sweeps were sampled as warmed up, and then each time they are a quarter more. The
+        sweeps depend on the length of the warm-up alone, so that a resumed run makes the same checks.
+        """
+        if not self._open_ended or self._began is None:
+            return False
+        due = self._first_check()
+        while due < sweep:
+            due = _round_up(self._began + CHECK_AGAIN * (due - self._began))
+        return sweep == due
+
+    def add_check(self, sweep: int, table: Checked) -> None:
+        """Note what a comparison of the chains gave; where it cannot tell, the score decides alone."""
+        self._missing = table.missing
+        self._agreed_at = sweep if table.converged or not table.known else None
 
     def over(self, sweep: int, seconds: float) -> bool:
         """Return whether the run stops after this many sweeps and seconds."""
@@ -116,7 +164,16 @@ class Plan:
             return True
         if self.time_limit is not None:
             return seconds >= self.time_limit
-        return self.sweeps is None and self._began is not None and self._settled(sweep)
+        if self.sweeps is not None or self._began is None:
+            return False
+        if sweep >= self._began + self.most_sampled:
+            return True
+        return self._agreed_at == sweep and self._settled(sweep)
+
+    @property
+    def most_sampled(self) -> int:
+        """Sampling sweeps after which a run without limits ends although its chains do not agree."""
+        return max(LEAST_LIMIT, MOST_TIMES * (self._began or 0))
 
     def share_done(self, sweep: int, seconds: float) -> float | None:
         """Return the share of the run that is done, from 0 to 1; None when that depends on scores to come."""
@@ -127,15 +184,61 @@ class Plan:
             shares.append(seconds / self.time_limit)
         return min(max(shares), 1.0) if shares else None
 
+    def seconds_left(self, sweep: int, seconds: float, seconds_a_sweep: float | None) -> float | None:
+        """Estimate the seconds that are left; of a run without limits at most so many. None while nothing can tell."""
+        found = []
+        if self.time_limit is not None:
+            found.append(self.time_limit - seconds)
+        last = self.sweeps
+        if self._open_ended and self._began is not None:
+            last = self._began + self.most_sampled
+        if last is not None and seconds_a_sweep is not None:
+            found.append((last - sweep) * seconds_a_sweep)
+        return max(min(found), 0.0) if found else None
+
+    def missing(self, sweep: int) -> str:
+        """Return in a few words what must still happen before a run without limits ends; else empty."""
+        if not self._open_ended:
+            return ""
+        if self._began is None:
+            return "a warm-up whose score has settled"
+        if sweep < self._first_check():
+            return f"{self._first_check() - sweep:,} sweeps"
+        parts = [] if self._settled(sweep) else ["a settled score"]
+        return ", ".join([*parts, *filter(None, [self._missing])]) or "the next comparison of the chains"
+
+    def reason(self, sweep: int, chains: int) -> str:
+        """Return in words why a run of so many chains ended after this sweep."""
+        if self.sweeps is not None and sweep >= self.sweeps:
+            return f"it had {self.sweeps:,} sweeps to make"
+        if self.time_limit is not None:
+            return f"the time limit of {self.time_limit:g} s was reached"
+        if self._began is not None and sweep >= self._began + self.most_sampled:
+            return f"the limit of {self.most_sampled:,} sampling sweeps was reached before the chains agreed"
+        agreed = " and the chains agreed" if chains > 1 else ""
+        return f"the held-out score had settled{agreed}"
+
+    @property
+    def _open_ended(self) -> bool:
+        return self.sweeps is None and self.time_limit is None
+
+    def _first_check(self) -> int:
+        """Return the sweep after which chains are first compared: as many were sampled as warmed up, or a few more."""
+        began = self._began or 0
+        return _round_up(began + max(FEWEST_SWEEPS, began))
+
     def _settled(self, sweep: int) -> bool:
         """Return whether the score has stopped improving in this phase."""
         began = self._began or 0
         done = sweep - began
-        if done >= MOST_SWEEPS:
-            return True
         if done < FEWEST_SWEEPS or not self._scores:
             return False
         recent = began + 2 * done // 3
         before = [value for at, value in self._scores if at <= recent]
         after = [value for at, value in self._scores if at > recent]
         return bool(before) and bool(after) and min(after) > min(before) * (1.0 - SETTLED)
+
+
+def _round_up(sweeps: float) -> int:
+    """Return the first sweep from here on at which an evaluation is due."""
+    return EVALUATE_EVERY * math.ceil(sweeps / EVALUATE_EVERY)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -12,11 +13,18 @@ from blockmix.evaluate import Scores
 
 # Seconds between plain lines, so that a log of a long run stays readable.
 PLAIN_EVERY = 5.0
+# Evaluations looked back at, and what must lie between the first and the last of them before an estimate is made: the
+# first sweeps of a run wait for caches, for the start and for other threads.
+LOOK_BACK = 30
+LEAST_SECONDS, LEAST_SWEEPS = 1.0, 5
 
 
 @dataclass(frozen=True)
 class Report:
-    """The progress of a run after a sweep. `share` is None where the end is not known in advance."""
+    """The progress of a run after a sweep. `share` is None where the end is not known in advance.
+
+    `missing` names what must still happen before the run ends by itself; `seconds_left` is then an upper bound.
+    """
 
     sweep: int
     warm_up: bool
@@ -25,9 +33,31 @@ class Report:
     share: float | None
     seconds_left: float | None
     scores: Scores | None
+    missing: str = ""
 
 
 Callback = Callable[[Report], Any]
+
+
+class Pace:
+    """Seconds a sweep over the last evaluations of a run; None until they tell."""
+
+    def __init__(self) -> None:
+        self._seen: deque[tuple[int, float]] = deque(maxlen=LOOK_BACK)
+
+    def add(self, sweep: int, seconds: float) -> None:
+        """Note when a sweep had ended."""
+        self._seen.append((sweep, seconds))
+
+    @property
+    def seconds_a_sweep(self) -> float | None:
+        """Seconds a sweep; None while too little was seen."""
+        if len(self._seen) < 2:
+            return None
+        (first, began), (last, ended) = self._seen[0], self._seen[-1]
+        sweeps, seconds = last - first, ended - began
+        enough = len(self._seen) == LOOK_BACK or (sweeps >= LEAST_SWEEPS and seconds >= LEAST_SECONDS)
+        return seconds / sweeps if enough else None
 
 
 class Progress(Protocol):
@@ -70,6 +100,29 @@ def describe(report: Report) -> str:
     return text
 
 
+def time_left(report: Report) -> str:
+    """Return how long the run still takes, and what is missing until it ends.
+
+    >>> time_left(Report(50, False, 3.0, 1e6, None, 12.3, None, "R-hat above 1.05 for 34%"))
+    'at most 12 s left; missing: R-hat above 1.05 for 34%'
+    """
+    left = "" if report.seconds_left is None else f"{duration(report.seconds_left)} left"
+    if not report.missing:
+        return left
+    return (f"at most {left}; " if left else "") + f"missing: {report.missing}"
+
+
+def duration(seconds: float) -> str:
+    """Write a time for a display.
+
+    >>> duration(12.3), duration(300), duration(8000)
+    ('12 s', '5 min', '2.2 h')
+    """
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
 class Plain:
     """A line every few seconds, for logs and pipes."""
 
@@ -85,8 +138,9 @@ class Plain:
         """Print a line if the last is old enough."""
         if report.seconds - self._last >= PLAIN_EVERY or (report.share is not None and report.share >= 1):
             self._last = report.seconds
-            left = "" if report.seconds_left is None else f"  {report.seconds_left:.0f} s left"
-            print(f"{report.seconds:7.1f} s  {describe(report)}{left}", file=self._stream, flush=True)
+            left = time_left(report)
+            line = f"{report.seconds:7.1f} s  {describe(report)}{'  ' if left else ''}{left}"
+            print(line, file=self._stream, flush=True)
 
     def close(self) -> None:
         """Do nothing."""
@@ -118,7 +172,7 @@ class Bar:
         if now - self._shown < 0.1:
             return
         self._shown = now
-        left = "" if report.seconds_left is None else f"{report.seconds_left:.0f} s left"
+        left = time_left(report)
         done = {} if report.share is None else {"total": 1.0, "completed": report.share}
         self._bar.update(self._task, description=describe(report), left=left, **done)  # type: ignore[arg-type]
 

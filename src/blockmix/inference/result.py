@@ -16,7 +16,9 @@ from blockmix.graph.graph import Graph
 from blockmix.graph.split import HeldOut
 from blockmix.inference.loop import RunResult
 from blockmix.inference.request import FitRequest
-from blockmix.posterior.merge import merge_chains
+from blockmix.posterior.evidence import Memberships, community_evidence
+from blockmix.posterior.merge import merge_chains, reorder
+from blockmix.posterior.pooling import equal_pool, pool_chains, pooled_forecast
 from blockmix.posterior.posterior import HeldOutPairs, Posterior
 from blockmix.tables.summary import ChainSummary
 
@@ -29,21 +31,25 @@ def build_posterior(
     total_seconds: float,
     threads: int,
 ) -> Posterior:
-    """Pool the chains, number the communities, and record the provenance."""
+    """Weigh and pool the chains, number the communities, and record the provenance."""
     model = request.prior
     summaries, at = [chain.summary() for chain in result.chains], result.position
-    merged = merge_chains(summaries, model.communities)
-    mean, sd = _pooled_strengths(summaries, merged.numbers)
-    held_out = None
+    forecasts = np.clip([chain.forecast() for chain in result.chains], 0.0, 1.0)
+    pool, held_out = equal_pool(len(summaries)), None
     if data.n_pairs:
+        pool = pool_chains(forecasts, data.links, data.density)
+        pooled = pooled_forecast(forecasts, data.links, data.density)
         held_out = HeldOutPairs(
-            data.pairs,
-            data.links,
-            np.clip(result.probability, 0.0, 1.0),
-            data.density,
-            data.kind,
-            data.fraction,
+            data.pairs, data.links, np.clip(pooled, 0.0, 1.0), data.density, data.kind, data.fraction
         )
+    merged = merge_chains(summaries, model.communities, pool.weights)
+    mean, sd = _pooled_strengths(summaries, merged.numbers, pool.weights)
+    if mean.ndim == 1:
+        table = Memberships(merged.offsets, merged.community, merged.mean)
+        evidence, _ = community_evidence(table, mean[:-1], float(mean[-1]), data.training, data.pairs)
+        order = np.argsort(-evidence, kind="stable")
+        merged = reorder(merged, order)
+        mean, sd = (np.append(values[:-1][order], values[-1]) for values in (mean, sd))
     provenance: dict[str, Any] = {
         "blockmix": __version__,
         "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
@@ -56,7 +62,9 @@ def build_posterior(
         "sweeps": at.sweep,
         "warm_up": at.warm_up_sweeps,
         "samples": sum(s.samples for s in summaries),
+        "pool": pool.facts(),
         "interrupted": result.interrupted,
+        "stopped_by": result.stopped_by,
         "node_updates": at.updates,
         "seconds": at.seconds,
         "total_seconds": total_seconds,
@@ -84,13 +92,13 @@ def build_posterior(
     )
 
 
-def _pooled_strengths(summaries: list[ChainSummary], numbers: Any) -> tuple[Any, Any]:
+def _pooled_strengths(
+    summaries: list[ChainSummary], numbers: NDArray[np.int64], weights: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return mean and sd of the strengths over all chains, in the table's numbering, background last or as a matrix."""
-    samples = np.array([max(s.samples, 1) for s in summaries], dtype=np.float64)
-    shares = samples / samples.sum()
     shape = summaries[0].strength_mean.shape
     first, second = np.zeros(shape), np.zeros(shape)
-    for share, summary, number in zip(shares, summaries, numbers, strict=True):
+    for share, summary, number in zip(weights, summaries, numbers, strict=True):
         place = np.ix_(number, number) if len(shape) == 2 else np.append(number, len(number))
         first[place] += share * summary.strength_mean
         second[place] += share * (summary.strength_mean**2 + summary.strength_sd**2)

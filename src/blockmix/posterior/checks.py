@@ -21,7 +21,7 @@ _COUNTS = (
     "seed", "chains", "sweeps", "warm_up", "samples", "node_updates", "threads", "nodes", "links", "resumed",
 )  # fmt: skip
 _TEXTS = (
-    "blockmix", "created", "sampler", "communities_chosen_by", "device", "python", "graph_fingerprint",
+    "blockmix", "created", "sampler", "communities_chosen_by", "stopped_by", "device", "python", "graph_fingerprint",
 )  # fmt: skip
 _SECONDS = ("seconds", "total_seconds")
 
@@ -31,6 +31,7 @@ def check_posterior(post: Posterior) -> None:
     _check_table(post)
     _check_trace(post)
     check_provenance(post.provenance)
+    _check_weights(post)
     if post.held_out is not None:
         _check_held_out(post.held_out, post.graph.n_nodes)
 
@@ -62,6 +63,25 @@ def _check_table(post: Posterior) -> None:
     for numbers in post.numbers:
         if not np.array_equal(np.sort(numbers), np.arange(k)):
             raise Damaged(f"numbers does not give every community one number of 0 .. {k - 1}")
+
+
+def _check_weights(post: Posterior) -> None:
+    """Refuse weights that are not one share for every chain; a result without them weighs all the same."""
+    pool = post.provenance.get("pool")
+    if pool is None:
+        return
+    weights = pool.get("weights") if isinstance(pool, dict) else None
+    if not isinstance(weights, list) or len(weights) != len(post.draws) or not all(map(_is_number, weights)):
+        raise Damaged(f"the weights of the chains are {weights!r:.80}")
+    if min(weights, default=0.0) < 0.0 or abs(sum(weights) - 1.0) > _ROUNDING:
+        raise Damaged(f"the weights of the chains are not shares: {weights!r:.80}")
+    losses = pool.get("log_loss")
+    worse, stacked = pool.get("worse_than_density"), pool.get("stacked")
+    known = losses is None or (isinstance(losses, list) and len(losses) == len(weights))
+    if not known or not all(map(_is_number, losses or [])) or not isinstance(stacked, bool):
+        raise Damaged(f"log_loss or stacked in the pool is {losses!r:.80}, {stacked!r:.80}")
+    if not isinstance(worse, list) or not all(type(c) is int and 0 <= c < len(weights) for c in worse):
+        raise Damaged(f"worse_than_density in the pool is {worse!r:.80}")
 
 
 def _check_held_out(held_out: HeldOutPairs, nodes: int) -> None:

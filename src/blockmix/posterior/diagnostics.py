@@ -6,6 +6,7 @@ communities are in the table and do not decide the verdict.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,8 +14,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockmix.posterior import convergence
-from blockmix.posterior.quantities import KINDS, MATCHED, quantities
+from blockmix.posterior.quantities import (
+    KINDS,
+    MATCHED,
+    Followed,
+    Quantity,
+    Samples,
+    invariant_quantities,
+    quantities,
+)
 from blockmix.posterior.views import _Table
+from blockmix.tables.samples import PosteriorSample
 
 if TYPE_CHECKING:
     from blockmix.posterior.posterior import Posterior
@@ -129,6 +139,18 @@ class DiagnosticsTable(_Table):
             for kind in dict.fromkeys(kinds[decides].tolist())
         }
 
+    @property
+    def missing(self) -> str:
+        """In a few words, what is missing until the chains have converged; empty where they have or none can tell."""
+        if not self.known:
+            return ""
+        parts = []
+        if self.disagree:
+            parts.append(f"R-hat above {R_HAT} for {(self.rhat[self.decides] > R_HAT).mean():.0%}")
+        if self.few:
+            parts.append(f"{self.least_ess:,.0f} effective samples")
+        return ", ".join(parts)
+
     def _too_little(self) -> str:
         if self.draws < FEWEST_DRAWS or not len(self):
             return (
@@ -170,23 +192,36 @@ class DiagnosticsTable(_Table):
 
 def diagnostics(post: Posterior) -> DiagnosticsTable:
     """Compute the table for a posterior, from the samples at sweeps that all chains have kept."""
-    sweeps = common_sweeps(post)
-    samples = [[sample for sample in chain if sample.sweep in sweeps] for chain in post.draws]
-    found = list(quantities(post, samples)) if len(sweeps) >= convergence.FEWEST_DRAWS else []
+    samples = common_samples(post.draws)
+    enough = len(samples) > 0 and len(samples[0]) >= convergence.FEWEST_DRAWS
+    return table_of(list(quantities(post, samples)) if enough else [], samples, post.held_out is not None)
+
+
+def invariant_diagnostics(run: Followed, draws: Sequence[Sequence[PosteriorSample]]) -> DiagnosticsTable:
+    """Compute the table of what decides alone, for a run that has not ended."""
+    samples = common_samples(draws)
+    enough = len(samples) > 0 and len(samples[0]) >= convergence.FEWEST_DRAWS
+    found = list(invariant_quantities(run, samples)) if enough else []
+    return table_of(found, samples, run.held_out is not None)
+
+
+def table_of(found: list[Quantity], samples: Samples, held_out: bool) -> DiagnosticsTable:
+    """Compute the statistics of the quantities that were followed."""
     numbers = (
         np.empty((0, 6)) if not found else _statistics(np.stack([quantity.values for quantity in found]))
     )
     mean, sd, mcse, rhat, ess_bulk, ess_tail = numbers.T
     return DiagnosticsTable(
         [quantity.name for quantity in found], [quantity.kind for quantity in found], mean, sd, mcse, rhat, ess_bulk,
-        ess_tail, len(samples), len(sweeps), post.held_out is not None,
+        ess_tail, len(samples), len(samples[0]) if samples else 0, held_out,
     )  # fmt: skip
 
 
-def common_sweeps(post: Posterior) -> set[int]:
-    """Return the sweeps at which every chain kept a sample."""
-    kept = [{sample.sweep for sample in chain} for chain in post.draws]
-    return set.intersection(*kept) if kept else set()
+def common_samples(draws: Sequence[Sequence[PosteriorSample]]) -> Samples:
+    """Return the samples of every chain at the sweeps at which all chains kept one."""
+    kept = [{sample.sweep for sample in chain} for chain in draws]
+    sweeps = set.intersection(*kept) if kept else set()
+    return [[sample for sample in chain if sample.sweep in sweeps] for chain in draws]
 
 
 def _statistics(values: NDArray[np.float64]) -> NDArray[np.float64]:

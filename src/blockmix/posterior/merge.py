@@ -1,14 +1,15 @@
 """From the running tables of one or several chains to one table of memberships.
 
-The numbers of communities mean nothing by themselves: 7 in chain 2 may be 3 in chain 1. Communities of later chains
-are matched to those of the first by the memberships they share, then means and variances are pooled, within chains and
-between them. Finally communities are numbered by expected size, the largest first.
+The numbers of communities mean nothing by themselves: 7 in chain 2 may be 3 in chain 1. Communities are matched to
+those of the chain that counts most by the memberships they share, then means and variances are pooled, within chains
+and between them, by the weights of the chains. Finally communities are numbered by expected size, the largest first;
+`reorder` gives them another order.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.sparse as sp
@@ -38,17 +39,24 @@ class Merged:
     numbers: NDArray[np.int64]
 
 
-def merge_chains(chains: Sequence[ChainSummary], communities: int) -> Merged:
-    """Pool the chains' running tables."""
+def merge_chains(
+    chains: Sequence[ChainSummary], communities: int, weights: NDArray[np.float64] | None = None
+) -> Merged:
+    """Pool the chains' running tables by weights that sum to one; without, by their numbers of samples."""
     samples = np.array([max(c.samples, 1) for c in chains], dtype=np.float64)
-    shares = samples / samples.sum()
+    shares = samples / samples.sum() if weights is None else weights
     moments = [_moments(c, communities) for c in chains]
+    # A chain that does not count must not decide what the communities of the others are matched to.
+    first_chain = int(np.argmax(shares))
     numbers = np.empty((len(chains), communities), dtype=np.int64)
-    numbers[0] = np.arange(communities)
-    for i in range(1, len(chains)):
-        numbers[i] = match_labels(moments[0][0], moments[i][0])
+    numbers[first_chain] = np.arange(communities)
+    for i in range(len(chains)):
+        if i != first_chain:
+            numbers[i] = match_labels(moments[first_chain][0], moments[i][0])
     mean, square = sp.csr_matrix(moments[0][0].shape), sp.csr_matrix(moments[0][0].shape)
     for i, (first, second) in enumerate(moments):
+        if shares[i] == 0.0:
+            continue
         mean = mean + shares[i] * _renumbered(first, numbers[i])
         square = square + shares[i] * _renumbered(second, numbers[i])
     sizes = np.asarray(mean.sum(axis=0)).ravel()
@@ -57,6 +65,14 @@ def merge_chains(chains: Sequence[ChainSummary], communities: int) -> Merged:
     rank[order] = np.arange(communities)
     table = _table(_renumbered(mean, rank), _renumbered(square, rank))
     return Merged(*table, sizes[order], rank[numbers])
+
+
+def reorder(merged: Merged, order: NDArray[np.int64]) -> Merged:
+    """Return the same table with community order[i] numbered i."""
+    rank = np.empty(len(order), dtype=np.int64)
+    rank[order] = np.arange(len(order))
+    community = rank[merged.community].astype(np.int32)
+    return replace(merged, community=community, sizes=merged.sizes[order], numbers=rank[merged.numbers])
 
 
 def _moments(chain: ChainSummary, communities: int) -> tuple[sp.csr_matrix, sp.csr_matrix]:

@@ -13,11 +13,13 @@ from numpy.typing import NDArray
 
 from blockmix.errors import InputError
 from blockmix.evaluate import CalibrationTable, Scores, calibration, score
+from blockmix.evaluate.null_models import NullComparison, compare_with_null
 from blockmix.graph.graph import Graph
 from blockmix.graph.labels import Label
 from blockmix.graph.query import checked_pairs
 from blockmix.posterior.answers.methods import Answers
 from blockmix.posterior.covers import complete_cover, sure_members
+from blockmix.posterior.evidence import Memberships, community_evidence
 from blockmix.posterior.views import MembershipTable, StrengthTable, beta_interval
 from blockmix.tables.predictor import Predictor
 from blockmix.tables.samples import PosteriorSample
@@ -45,11 +47,12 @@ class HeldOutPairs:
 
 @dataclass(frozen=True, eq=False)
 class Posterior(Answers):
-    """The posterior, summarised. Communities are numbered by expected size, 0 the largest.
+    """The posterior, summarised. Communities are numbered by their `evidence`, 0 has the most.
 
     `offsets`, `community`, `mean`, `sd` are the memberships in compressed rows, largest first; `draws` are
     posterior samples of each chain, kept for predictions; `trace` has scores and scalars over the run. In the general
-    model `blocks_mean` and `blocks_sd` are the K x K strengths; the strengths are then their diagonal.
+    model `blocks_mean` and `blocks_sd` are the K x K strengths; the strengths are then their diagonal, and communities
+    are numbered by expected size.
     """
 
     graph: Graph
@@ -92,36 +95,99 @@ class Posterior(Answers):
         )
 
     def communities(
-        self, threshold: float = 0.1, *, min_size: int = 2, complete: bool = False
+        self, threshold: float = 0.1, *, min_size: int = 2, clear: bool = True, complete: bool = False
     ) -> dict[int, list[Label]]:
         """Return overlapping communities in your own labels: number -> members, strongest member first.
 
         A node belongs to every community in which its membership is more likely than not at least `threshold`, and
         to the one it is in most if its mean membership there reaches `threshold`. Communities with fewer than
-        `min_size` members are left out.
+        `min_size` members are left out, and those whose `evidence` is not above zero: a network without communities
+        has such ones too. `clear=False` returns them as well. `unclear_nodes` has the nodes that are in none.
 
-        With `complete` every node that has a link is in a community, and every community is connected, as in the file
-        communities.txt and in `to_cdlib`: nodes that reach the threshold nowhere join their neighbours, a
-        second membership needs two links, and parts that no link joins are communities of their own,
+        With `complete` every node that has a link is in a community, and every community is connected, as other
+        programs expect (`to_cdlib`): communities need no evidence, nodes that reach the threshold nowhere join their
+        neighbours, a second membership needs two links, and parts that no link joins are communities of their own,
         numbered from `n_communities` on. In the general model members need not be linked: there it changes nothing.
         """
         labels = self.graph.labels
-        return {
-            k: [labels[int(a)] for a in nodes]
-            for k, nodes in self.covers(threshold, min_size=min_size, complete=complete).items()
-        }
+        covers = self.covers(threshold, min_size=min_size, clear=clear, complete=complete)
+        return {k: [labels[int(a)] for a in nodes] for k, nodes in covers.items()}
 
     def covers(
-        self, threshold: float = 0.1, *, min_size: int = 2, complete: bool = False
+        self, threshold: float = 0.1, *, min_size: int = 2, clear: bool = True, complete: bool = False
     ) -> dict[int, NDArray[np.int64]]:
         """Return the same as `communities` with node numbers instead of labels."""
         _check_share("threshold", threshold)
         chosen = complete_cover if complete and self.blocks_mean is None else sure_members
         nodes, community, mean = chosen(self, threshold)
+        if clear and not complete:
+            keep = self.clear[community]
+            nodes, community, mean = nodes[keep], community[keep], mean[keep]
         order = np.lexsort((nodes, -mean, community))
         numbers, begins = np.unique(community[order], return_index=True)
         members = np.split(nodes[order], begins[1:]) if len(numbers) else []
         return {int(k): m for k, m in zip(numbers, members, strict=True) if len(m) >= min_size}
+
+    def unclear_nodes(self, threshold: float = 0.1) -> list[Label]:
+        """Return the nodes that `communities` lists nowhere: those in no clear community."""
+        return [self.graph.labels[int(a)] for a in self.unclear(threshold)]
+
+    def unclear(self, threshold: float = 0.1) -> NDArray[np.int64]:
+        """Return the same as `unclear_nodes` with node numbers instead of labels."""
+        listed = np.zeros(self.graph.n_nodes, dtype=bool)
+        for members in self.covers(threshold).values():
+            listed[members] = True
+        return np.flatnonzero(~listed)
+
+    @property
+    def evidence(self) -> NDArray[np.float64]:
+        """What each community adds to the log likelihood of the network, less what its memberships cost to describe.
+
+        In nats (M14). NaN in the general model, where a community need not be linked within.
+        """
+        return self._evidence[0]
+
+    @property
+    def total_evidence(self) -> float:
+        """What the communities with evidence add together to that of the density alone, less what they cost (M14)."""
+        return self._evidence[1]
+
+    @cached_property
+    def _evidence(self) -> tuple[NDArray[np.float64], float]:
+        if self.blocks_mean is not None:
+            return np.full(self.n_communities, np.nan), float("nan")
+        table = Memberships(self.offsets, self.community, self.mean)
+        training, pairs = self.graph, np.empty((0, 2), dtype=np.int64)
+        if self.held_out is not None:
+            pairs = self.held_out.pairs
+            training = self.graph.without_edges(pairs[self.held_out.links])
+        return community_evidence(table, self.strength_mean, self.background_mean, training, pairs)
+
+    @property
+    def clear(self) -> NDArray[np.bool_]:
+        """Which communities have evidence above zero, where all together have too; all of them in the general model."""
+        return np.asarray(np.isnan(self.evidence) | ((self.evidence > 0.0) & (self.total_evidence > 0.0)))
+
+    @cached_property
+    def null(self) -> NullComparison | None:
+        """The held-out log loss beside that of the density and of the degrees alone; None if nothing was held out."""
+        held_out = self.held_out
+        if held_out is None or not 0 < np.count_nonzero(held_out.links) < len(held_out.links):
+            return None
+        return compare_with_null(
+            held_out.probability, held_out.pairs, held_out.links, self.training_degrees, held_out.density
+        )
+
+    @property
+    def chain_weights(self) -> NDArray[np.float64]:
+        """How much each chain counts in all means and predictions; they sum to one (`blockmix.posterior.pooling`)."""
+        weights = self.provenance.get("pool", {}).get("weights")
+        chains = len(self.draws)
+        return (
+            np.full(chains, 1.0 / max(chains, 1))
+            if weights is None
+            else np.asarray(weights, dtype=np.float64)
+        )
 
     def strengths(self, *, level: float = 0.9) -> StrengthTable:
         """Return expected size and strength of every community, with its credible interval."""
@@ -143,7 +209,10 @@ class Posterior(Answers):
         return found
 
     def link_probability(self, pairs: Iterable[Sequence[Label]] | NDArray[Any]) -> NDArray[np.float64]:
-        """Return the probability that each pair of labels is linked, averaged over the samples kept of every chain."""
+        """Return the probability that each pair of labels is linked, averaged over the samples kept of every chain.
+
+        Chains count by `chain_weights`.
+        """
         listed = pairs if isinstance(pairs, np.ndarray) else list(pairs)
         if len(listed) == 0:
             return np.zeros(0)
@@ -161,13 +230,16 @@ class Posterior(Answers):
         if same.any():
             label = self.graph.labels[int(pairs[int(np.argmax(same)), 0])]
             raise InputError(f"a node has no link to itself: the pair ({label}, {label}) cannot be predicted")
-        samples = [sample for chain in self.draws for sample in chain]
-        if not samples:
+        if not all(self.draws) or not self.draws:
             raise InputError("this run kept no samples: it was stopped during warm-up; fit for longer")
         total = np.zeros(len(pairs))
-        for sample in samples:
-            self.predictor.add_sample(sample, pairs, total)
-        return total / len(samples)
+        for weight, chain in zip(self.chain_weights, self.draws, strict=True):
+            if weight > 0.0:
+                mean = np.zeros(len(pairs))
+                for sample in chain:
+                    self.predictor.add_sample(sample, pairs, mean)
+                total += weight / len(chain) * mean
+        return total
 
     @cached_property
     def predictor(self) -> Predictor:
@@ -180,10 +252,15 @@ class Posterior(Answers):
 
         They have the same posterior, so that predictions average over all of them (`blockmix.tables.predictor`).
         """
+        return np.asarray(self.training_degrees <= 0)
+
+    @property
+    def training_degrees(self) -> NDArray[np.int64]:
+        """Number of links of every node without those that were held out."""
         degrees = self.graph.degrees.copy()
         if self.held_out is not None:
             np.subtract.at(degrees, self.held_out.pairs[self.held_out.links].ravel(), 1)
-        return np.asarray(degrees <= 0)
+        return np.maximum(degrees, 0)
 
     @property
     def scores(self) -> Scores | None:
@@ -300,13 +377,11 @@ class Posterior(Answers):
         return load_posterior(Path(path))
 
     def __repr__(self) -> str:
-        found = len(self.covers())
-        text = (
-            f"Posterior of {self.graph.n_nodes:,} nodes, {self.graph.n_edges:,} links: {found:,} communities"
-        )
-        if self.scores is not None:
-            text += f"; held-out perplexity {self.scores.perplexity:.3f}, AUC {self.scores.auc:.3f}"
-        return f"<{text}>"
+        from blockmix.posterior.structure import structure_text
+
+        found, graph = len(self.covers()), self.graph
+        text = f"Posterior of {graph.n_nodes:,} nodes, {graph.n_edges:,} links: {found:,} communities. "
+        return f"<{text}{structure_text(self)}>"
 
 
 def _check_level(level: float) -> None:

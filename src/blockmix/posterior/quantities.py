@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,7 @@ from blockmix.tables.samples import PosteriorSample
 if TYPE_CHECKING:
     from blockmix.graph.graph import Graph
     from blockmix.posterior.posterior import Posterior
+    from blockmix.tables.predictor import Predictor
 
 Samples = list[list[PosteriorSample]]
 
@@ -53,20 +54,57 @@ class Quantity(NamedTuple):
     values: NDArray[np.float64]
 
 
+class Followed(Protocol):
+    """What the quantities are computed from: a posterior, or a run that has not ended."""
+
+    @property
+    def graph(self) -> Graph:
+        """The network."""
+
+    @property
+    def held_out(self) -> Split | None:
+        """The held-out pairs, if there are any."""
+
+    @property
+    def predictor(self) -> Predictor:
+        """The predictor of this network."""
+
+    @property
+    def n_communities(self) -> int:
+        """Number of communities K."""
+
+
+class Split(Protocol):
+    """Held-out pairs, and which of them are links."""
+
+    @property
+    def pairs(self) -> NDArray[np.int64]:
+        """Node numbers, two a row."""
+
+    @property
+    def links(self) -> NDArray[np.bool_]:
+        """Which pairs are links."""
+
+
 def quantities(post: Posterior, samples: Samples) -> Iterator[Quantity]:
     """Yield all quantities of a posterior; `samples` has those of every chain at common sweeps."""
     if not samples or not samples[0]:
         return
+    yield from invariant_quantities(post, samples)
+    yield from _matched_strengths(post, samples)
+    yield from _matched_memberships(post, samples)
+
+
+def invariant_quantities(post: Followed, samples: Samples) -> Iterator[Quantity]:
+    """Yield the quantities that do not depend on how communities are numbered."""
     if samples[0][0].strengths.ndim == 1:
         values = [[sample.strengths[-1] for sample in chain] for chain in samples]
         yield Quantity("background", "scalar", np.array(values, dtype=np.float64))
     yield from _pairs(post, samples)
     yield from _sorted(post, samples)
-    yield from _matched_strengths(post, samples)
-    yield from _matched_memberships(post, samples)
 
 
-def _pairs(post: Posterior, samples: Samples) -> Iterator[Quantity]:
+def _pairs(post: Followed, samples: Samples) -> Iterator[Quantity]:
     """Yield log losses, link probabilities of held-out and sampled pairs, and co-memberships."""
     scored, links, chosen = _held_out(post)
     sampled = sampled_pairs(post.graph)
@@ -97,11 +135,11 @@ def _log_loss(probability: NDArray[np.float64], links: NDArray[np.bool_]) -> NDA
     return np.asarray(-np.log(np.maximum(right, 1e-300)).mean(axis=-1))
 
 
-def _names(post: Posterior, pair: NDArray[np.int64]) -> str:
+def _names(post: Followed, pair: NDArray[np.int64]) -> str:
     return " - ".join(str(post.graph.labels[int(node)]) for node in pair)
 
 
-def _held_out(post: Posterior) -> tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.int64]]:
+def _held_out(post: Followed) -> tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.int64]]:
     """Return held-out pairs for the log loss, whether they are links, and which of them are followed singly."""
     held_out = post.held_out
     if held_out is None:
@@ -145,7 +183,7 @@ def _co_membership(sample: PosteriorSample) -> PosteriorSample:
     return replace(sample, strengths=unit)
 
 
-def _sorted(post: Posterior, samples: Samples) -> Iterator[Quantity]:
+def _sorted(post: Followed, samples: Samples) -> Iterator[Quantity]:
     """Yield the largest sizes, and the largest strengths of communities that have members, sample by sample."""
     sizes = np.array([[_sizes(sample, post.n_communities) for sample in chain] for chain in samples])
     strengths = np.array([[_own_strengths(sample) for sample in chain] for chain in samples])

@@ -42,19 +42,20 @@ class Findings:
 
     @cached_property
     def covers(self) -> dict[int, NDArray[np.int64]]:
-        """Members of every community of two nodes or more."""
+        """Members of every community that `Posterior.communities` lists."""
         return self.post.covers(self.threshold)
 
     @cached_property
     def numbers(self) -> NDArray[np.int64]:
-        """The communities with two members or more, largest expected size first."""
+        """The communities that are listed, those with the most evidence first."""
         return np.array(sorted(self.covers), dtype=np.int64)
 
     @cached_property
     def sure(self) -> NDArray[np.bool_]:
-        """Entries that are a real share: large, and surely above zero."""
+        """Entries that are a real share of a clear community: large, and surely above zero."""
         mean, sd = np.asarray(self.post.mean), np.asarray(self.post.sd)
-        return (mean >= BRIDGE_SHARE) & (mean - _LOWER_5_PERCENT * sd >= BRIDGE_LOWER)
+        sure = (mean >= BRIDGE_SHARE) & (mean - _LOWER_5_PERCENT * sd >= BRIDGE_LOWER)
+        return np.asarray(sure & self.post.clear[self.post.community])
 
     @cached_property
     def bridges(self) -> NDArray[np.int64]:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from scipy.special import xlogy
-
 from blockmix.posterior.posterior import Posterior
+from blockmix.posterior.structure import first_line
 from blockmix.report.communities import Findings
 from blockmix.report.markup import Markup, element, joined, void
 from blockmix.report.verdict import Remark, scored
@@ -22,6 +21,7 @@ def overview(found: Findings, title: str, notes: list[Remark], command: str | No
             element(
                 "div",
                 element("p", title, class_="kicker"),
+                element("p", element("strong", first_line(found.post)), class_="lead"),
                 element("h1", headline(found)),
                 element("p", lead(found), class_="lead"),
                 verdict(notes),
@@ -40,7 +40,8 @@ def overview(found: Findings, title: str, notes: list[Remark], command: str | No
 def headline(found: Findings) -> str:
     """State what was found, in one line."""
     count = len(found.numbers)
-    return f"{counted(count, 'community', 'communities')} in {counted(found.post.graph.n_nodes, 'node')}"
+    what = counted(count, "community", "communities") if count else "No clear communities"
+    return f"{what} in {counted(found.post.graph.n_nodes, 'node')}"
 
 
 def lead(found: Findings) -> str:
@@ -52,9 +53,12 @@ def lead(found: Findings) -> str:
         if not bridges
         else f"{counted(bridges, 'node')} surely {'belongs' if bridges == 1 else 'belong'} to more than one"
     )
+    left = len(found.post.unclear(found.threshold))
+    outside = "Every node is in one." if not left else f"{counted(left, 'node')} in no clear community."
     return (
         f"Each node divides its links among communities; it counts as a member where, more likely than not, it "
-        f"makes at least {share} of them. {between}. Every share comes with a {found.level:.0%} credible "
+        f"makes at least {share} of them. A community is listed if it adds more to the likelihood than its "
+        f"memberships cost to describe. {outside} {between}. Every share comes with a {found.level:.0%} credible "
         f"interval, and all numbers are "
         f"averages over the posterior of a mixed-membership model of the {counted(graph.n_edges, 'link')}."
     )
@@ -107,14 +111,14 @@ def figures(found: Findings) -> Markup:
 
 def scores(post: Posterior) -> Markup | None:
     """Write the scores on held-out pairs, each with its meaning in a sentence."""
-    result, held_out = post.scores, post.held_out
-    if result is None or held_out is None or not scored(post):
+    result, null = post.scores, post.null
+    if result is None or null is None or not scored(post):
         return None
     entries = [
         ("AUC", f"{result.auc:.3f}", f"A held-out link is ranked above a non-link {result.auc:.0%} of the time; "
          "guessing gives 50%."),
-        ("Log loss", f"{result.log_loss:.4g}", "Cost per pair of nodes, lower is better; giving every pair the "
-         f"same probability costs {guess_loss(held_out.density):.4g}."),
+        ("Log loss", f"{result.log_loss:.4g}", "Cost per pair of nodes, lower is better; by the density alone it is "
+         f"{null.density_log_loss:.4g}, by the degrees alone {null.degree_log_loss:.4g}."),
         ("Average precision", f"{result.average_precision:.3f}", "How pure the top of the ranking is; compare it "
          "only between fits with the same held-out pairs."),
         ("Perplexity", f"{result.perplexity:.3f}", "1 is a perfect prediction, 2 a fair coin, on the held-out "
@@ -136,11 +140,6 @@ def scores(post: Posterior) -> Markup | None:
             class_="figures scores",
         ),
     )
-
-
-def guess_loss(density: float) -> float:
-    """Compute the log loss of predicting the network's density for every pair: what knowing nothing else costs."""
-    return float(-(xlogy(density, density) + xlogy(1 - density, 1 - density)))
 
 
 def facts(post: Posterior, command: str | None) -> Markup:

@@ -143,7 +143,7 @@ def _drawing_notes(found: Findings, drawing: Drawing, block: Block) -> list[str]
             notes.append(f"{len(drawing.links):,} of {graph.n_edges:,} links are drawn, picked at random. ")
     else:
         some = len(drawing.ids) < len(found.numbers)
-        which = f"the {len(drawing.ids):,} largest communities" if some else "its communities"
+        which = f"the {len(drawing.ids):,} communities with the most evidence" if some else "its communities"
         notes.append(
             f"With {graph.n_nodes:,} nodes the whole network would be a ball of wool, so {which} are drawn: a "
             "disc for each, its area the number of members, a line where many links run between two. Choose a "
@@ -191,9 +191,10 @@ def _communities(found: Findings) -> Markup:
         element("h2", "Communities"),
         element(
             "p",
-            "Strength is the probability that two nodes fully in the community are linked, with its "
-            f"{found.level:.0%} interval. The most certain members are those whose interval starts highest. "
-            "A bridge is a node that surely belongs to both communities.",
+            "Those with the most evidence come first: what a community adds to the log likelihood, less what its "
+            "memberships cost to describe. Strength is the probability that two nodes fully in the community are "
+            f"linked, with its {found.level:.0%} interval. The most certain members are those whose interval starts "
+            "highest. A bridge is a node that surely belongs to both communities.",
             class_="note",
         ),
         element("div", id="community-table", class_="scroll"),

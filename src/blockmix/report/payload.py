@@ -60,6 +60,9 @@ def _communities(found: Findings, listed: list[int], certain: dict[int, NDArray[
         "strength": [_digits(strengths.mean[k]) for k in listed],
         "lower": [_digits(strengths.lower[k]) for k in listed],
         "upper": [_digits(strengths.upper[k]) for k in listed],
+        "evidence": [
+            None if np.isnan(found.post.evidence[k]) else _digits(found.post.evidence[k]) for k in listed
+        ],
         "certain": [certain[k].tolist() for k in listed],
         "shared": [shared[k] for k in listed],
     }

@@ -9,6 +9,7 @@ import numpy as np
 
 from blockmix.posterior.diagnostics import DiagnosticsTable
 from blockmix.posterior.posterior import Posterior
+from blockmix.posterior.structure import general_model_advice, pool_text, structure_text
 from blockmix.report.traces import Trace, read_trace
 
 # Fewer samples, of all chains together, are little evidence of how sure a share is.
@@ -35,8 +36,34 @@ def remarks(post: Posterior) -> list[Remark]:
     trace = read_trace(post)
     if trace is not None:
         found += [_falling(trace), _dropped(trace)]
+    found += [_structure(post), _general(post), _pool(post)]
     found += [_chains(post.diagnostics()), _calibration(post), _held_out(post)]
     return sorted((r for r in found if r is not None), key=lambda r: not r.serious)
+
+
+def _structure(post: Posterior) -> Remark | None:
+    """Compare with the null models: what is not better than they are is no evidence of communities."""
+    if post.null is None or post.null.verdict == "better":
+        return None
+    return Remark(
+        True,
+        structure_text(post),
+        "The network may have no communities, too few links were held out to tell, or the model does not fit it.",
+    )
+
+
+def _general(post: Posterior) -> Remark | None:
+    headline, _, advice = general_model_advice(post).partition(" Fit ")
+    return Remark(True, headline, f"Fit {advice}") if headline else None
+
+
+def _pool(post: Posterior) -> Remark | None:
+    text = pool_text(post)
+    return (
+        Remark(False, text, "Means and predictions are averages over the chains that count.")
+        if text
+        else None
+    )
 
 
 def _interrupted(post: Posterior) -> Remark | None:

@@ -21,10 +21,9 @@ A tenth of the links is kept aside to test the predictions."""
 
 _NEXT = """\
 
-A community of low strength holds characters who seldom meet: read it with care,
-and try another --seed to see what stays the same.
+Try another --seed to see what stays the same.
 
-Next
+With your own network:
   blockmix fit edges.txt -k 20 -o run     your own network: two labels per line
   blockmix fit --help                     what can be chosen
 In Python
@@ -36,7 +35,12 @@ In Python
 def demo(
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", metavar="DIR", help="Also write the results to this folder."),
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="DIR",
+            help="Also write the results to this folder; by default only a report.",
+        ),
     ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an earlier result in DIR.")] = False,
     report: Annotated[
@@ -55,10 +59,14 @@ def demo(
 
     It ends in a report, one HTML file to open in a browser. The first run on a
     new machine compiles the kernels: about half a minute.
+
+    \b
+      blockmix demo
+      blockmix demo -o run --seed 2     keep the results; another start
     """
-    from blockmix.cli.commands.fit import run
-    from blockmix.cli.deliver import guarded_run
+    from blockmix.cli.deliver import Output, deliver, guarded_run
     from blockmix.graph.datasets.builtin import les_miserables
+    from blockmix.inference.fit import fit_request
     from blockmix.inference.request import FitRequest
     from blockmix.inference.run_folder.results import claim_folder
 
@@ -66,13 +74,19 @@ def demo(
     with claim_folder(output, overwrite) as folder, guarded_run(folder, request.every > 0):
         if not quiet:
             warn(_INTRODUCTION)
+        post = fit_request(request, les_miserables(), folder, progress=not quiet)
+        if report is None and output is None and not as_json:
+            report = Path(_REPORT)
         # The summary must show whether or not files are written, hence never quiet about results.
-        post = run(request, les_miserables(), folder, THRESHOLD, as_json, quiet, always_show=True)
-    if report is None and (output is not None or not as_json):
-        report = Path(_REPORT) if output is None else output / "report.html"
-    if report is not None:
-        path = post.report(report, title="Les Misérables", threshold=THRESHOLD, command="blockmix demo")
-        if not quiet:
-            warn(f"\nA report to open in a browser: {path.resolve()}")
+        to = Output(
+            folder,
+            THRESHOLD,
+            as_json,
+            quiet,
+            always_show=True,
+            title="Les Misérables",
+            command="blockmix demo",
+        )
+        deliver(post, to, report)
     if not as_json and not quiet:
         print(_NEXT)

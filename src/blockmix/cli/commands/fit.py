@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from blockmix.cli.deliver import deliver, guarded_run, warn_uncounted
-from blockmix.cli.guard import COVER_THRESHOLD, Seed, Verbose, warn
+from blockmix.cli.deliver import Output, deliver, guarded_run, warn_uncounted
+from blockmix.cli.guard import THRESHOLD, Seed, Verbose, warn
 from blockmix.cli.reading import (
     Columns,
     Edges,
@@ -25,10 +25,7 @@ from blockmix.cli.reading import (
 from blockmix.errors import InputError
 
 if TYPE_CHECKING:
-    from blockmix.graph.graph import Graph
-    from blockmix.inference.request import FitRequest
-    from blockmix.inference.run_folder.folder import RunFolder
-    from blockmix.posterior.posterior import Posterior
+    pass
 
 _RUN, _PRIOR, _OUTPUT = "How long and how", "Model", "Output"
 
@@ -67,7 +64,10 @@ def fit(
         ),
     ] = "auto",
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", metavar="DIR", help="Folder for the results.")
+        Path | None,
+        typer.Option(
+            "-o", "--output", metavar="DIR", help="Folder for the results; if not given nothing is written."
+        ),
     ] = None,
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace an earlier result or an unfinished run in DIR.")
@@ -101,7 +101,7 @@ def fit(
         typer.Option(
             "--set",
             metavar="NAME=VALUE",
-            help="A setting of the sampler, as often as needed: see blockmix samplers.",
+            help="A setting of the sampler, as often as needed: blockmix samplers lists them with their defaults.",
             rich_help_panel=_RUN,
         ),
     ] = None,
@@ -116,10 +116,19 @@ def fit(
     ] = None,
     sweeps: Annotated[
         int | None,
-        typer.Option(metavar="N", help="Stop after N updates of every node.", rich_help_panel=_RUN),
+        typer.Option(
+            metavar="N",
+            help="Stop after N updates of every node; by default when score and chains allow, see above.",
+            rich_help_panel=_RUN,
+        ),
     ] = None,
     warm_up: Annotated[
-        int | None, typer.Option(metavar="N", help="Sweeps before samples count.", rich_help_panel=_RUN)
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="Sweeps before samples count; by default until the score has settled, or 40% of the run.",
+            rich_help_panel=_RUN,
+        ),
     ] = None,
     chains: Annotated[
         int | None,
@@ -175,10 +184,14 @@ def fit(
             metavar="T",
             min=0.0,
             max=1.0,
-            help=f"Threshold T for communities.txt. {COVER_THRESHOLD}",
+            help=f"Threshold T for communities.txt. {THRESHOLD}.",
             rich_help_panel=_OUTPUT,
         ),
     ] = 0.1,
+    no_report: Annotated[
+        bool,
+        typer.Option("--no-report", help="With -o: do not write report.html.", rich_help_panel=_OUTPUT),
+    ] = False,
     as_json: Annotated[
         bool,
         typer.Option("--json", help="Print one JSON object instead of the summary.", rich_help_panel=_OUTPUT),
@@ -197,8 +210,10 @@ def fit(
     """Find overlapping communities in a network.
 
     Without --sweeps and --time-limit the run ends when the score on held-out
-    pairs has settled. Ctrl-C ends it early and keeps what there is. Progress
-    goes to standard error.
+    pairs has settled, the chains agree, and as many sweeps were sampled as
+    warmed up; where the chains do not come to agree, after twice the warm-up
+    (at least 1,000 sweeps). The first line of the result says which. Ctrl-C
+    ends it early and keeps what there is. Progress goes to standard error.
 
     With -o checkpoints of the run are written to DIR: killed at any moment,
     it goes on with blockmix resume DIR; blockmix watch DIR shows it from
@@ -211,12 +226,14 @@ def fit(
       blockmix fit dataset:netscience -k 30             a known network
       blockmix fit mails.csv --columns sender,receiver --nodes people.csv
 
-    The folder holds memberships.tsv (node, community, mean, sd),
-    communities.txt (one community a line), held_out.tsv (pairs kept from the
-    fit, with their predicted probability), run.json (how the result came
-    about) and the posterior, which blockmix predict, blockmix evaluate and
-    blockmix.load open.
+    The folder holds report.html (blockmix open DIR shows it), memberships.tsv
+    (node, community, mean, sd), communities.txt (one community a line),
+    no_community.txt (nodes in no clear community), held_out.tsv (pairs kept
+    from the fit, with their predicted probability), run.json (how the result
+    came about) and the posterior, which blockmix predict, blockmix evaluate
+    and blockmix.load open.
     """
+    from blockmix.inference.fit import fit_request
     from blockmix.inference.request import FitRequest
     from blockmix.inference.run_folder.results import claim_folder
 
@@ -231,32 +248,22 @@ def fit(
     table = table_options(format, sep, header, columns, weights)
     if request.communities == 1 and not quiet:
         warn("one community: every node is a member, and only how likely a link is will be learned")
+    _check_report(no_report, output)
     began = time.perf_counter()
     with (
-        claim_folder(output, overwrite, {"threshold": threshold}) as folder,
+        claim_folder(output, overwrite, {"threshold": threshold, "report": not no_report}) as folder,
         guarded_run(folder, request.every > 0),
     ):
         graph = read_network(edges, nodes, threads, quiet, table)
-        post = run(request, graph, folder, threshold, as_json, quiet)
+        post = fit_request(request, graph, folder, progress=not quiet)
+        deliver(post, Output(folder, threshold, as_json, quiet, report=not no_report))
     if not quiet:
         warn_uncounted(post, time_limit, time.perf_counter() - began)
 
 
-def run(
-    request: FitRequest,
-    graph: Graph,
-    folder: RunFolder | None,
-    threshold: float,
-    as_json: bool,
-    quiet: bool,
-    always_show: bool = False,
-) -> Posterior:
-    """Fit, write the results, and print what was found."""
-    from blockmix.inference.fit import fit_request
-
-    post = fit_request(request, graph, folder, progress=not quiet)
-    deliver(post, folder, threshold, as_json, quiet, always_show)
-    return post
+def _check_report(no_report: bool, output: Path | None) -> None:
+    if no_report and output is None:
+        raise InputError("--no-report has no effect without -o: a report is written to the folder only")
 
 
 def _communities(text: str) -> int | Literal["auto"]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from blockmix.cli.guard import COVER_THRESHOLD, print_json, warn
+from blockmix.cli.guard import COMPLETE, THRESHOLD, print_json, warn
 from blockmix.errors import InputError, printable, readable
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def predict(
     ],
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", metavar="FILE", help="Write here instead of standard output."),
+        typer.Option("-o", "--output", metavar="FILE", help="Write here; standard output if not given."),
     ] = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one JSON object instead of a table.")
@@ -93,12 +93,13 @@ def evaluate(
     threshold: Annotated[
         float,
         typer.Option(
-            metavar="T", min=0.0, max=1.0, help=f"Threshold T for the communities found. {COVER_THRESHOLD}"
+            metavar="T", min=0.0, max=1.0, help=f"Threshold T for the communities found. {THRESHOLD}."
         ),
     ] = 0.1,
     all_nodes: Annotated[
         bool, typer.Option("--all-nodes", help="Compare on every node, also those no known community lists.")
     ] = False,
+    complete: Annotated[bool, typer.Option("--complete", help=COMPLETE)] = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one JSON object instead of a summary.")
     ] = False,
@@ -127,12 +128,11 @@ def evaluate(
             f"{truth}: {file.n_unknown:,} labels are not in the network and are left out "
             f"({readable(file.first_unknown or '')} ...)"
         )
-    agreement = _compare(post, file, threshold, all_nodes)
+    agreement = _compare(post, file, threshold, all_nodes, complete)
     if as_json:
-        scores = post.scores
-        held_out = {} if scores is None else asdict(scores)
-        names = ("perplexity", "log_loss", "auc", "average_precision")
-        found: dict[str, Any] = asdict(agreement) | {name: held_out.get(name) for name in names}
+        from blockmix.cli.record import score_record
+
+        found: dict[str, Any] = asdict(agreement) | score_record(post)
         found |= {"nodes": post.graph.n_nodes, "threshold": threshold, "unknown_labels": file.n_unknown}
         found["truth_layout"] = file.layout
         print_json(found)
@@ -140,23 +140,41 @@ def evaluate(
         _print_agreement(post, agreement)
 
 
-def _compare(post: Posterior, file: CoverFile, threshold: float, all_nodes: bool) -> CoverScores:
+def _compare(
+    post: Posterior, file: CoverFile, threshold: float, all_nodes: bool, complete: bool
+) -> CoverScores:
     import numpy as np
 
     from blockmix.evaluate import compare_covers, restrict
 
     if not file.communities:
         raise InputError("the file of known communities lists none: there is nothing to compare with")
-    found: Any = list(post.covers(threshold, complete=True).values())
+    found: Any = list(post.covers(threshold, complete=complete).values())
+    if not found:
+        raise InputError(
+            "this run found no clear communities: there is nothing to compare; --complete compares those without clear "
+            "evidence too"
+        )
     listed = np.unique(np.concatenate(file.communities))
     if all_nodes or len(listed) == post.graph.n_nodes:
         return compare_covers(found, file.communities, post.graph.n_nodes)
-    return compare_covers(restrict(found, listed), file.communities, len(listed))
+    found = restrict(found, listed)
+    if not found:
+        raise InputError(
+            "none of the communities found has a node that the file lists: there is nothing to compare; --all-nodes "
+            "compares on every node"
+        )
+    # The nodes of the comparison are numbered anew: scores count pairs of them.
+    found, truth = (
+        [np.searchsorted(listed, members) for members in cover] for cover in (found, file.communities)
+    )
+    return compare_covers(found, truth, len(listed))
 
 
 def _print_agreement(post: Posterior, agreement: CoverScores) -> None:
     from rich.console import Console
 
+    from blockmix.cli.record import score_record
     from blockmix.cli.summary import scores_text
 
     console = Console(highlight=False)
@@ -167,4 +185,4 @@ def _print_agreement(post: Posterior, agreement: CoverScores) -> None:
         f"  omega {agreement.omega:.3f}  pairs that share as many communities, above chance\n"
         f"  F1    {agreement.f1:.3f}  mean overlap of each community with its best match"
     )
-    console.print(scores_text(post))
+    console.print(scores_text(score_record(post)))

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from blockmix.cli.deliver import deliver, guarded_run
-from blockmix.cli.guard import COVER_THRESHOLD, Verbose, print_json, warn
+from blockmix.cli.deliver import Output, deliver, guarded_run
+from blockmix.cli.guard import THRESHOLD, Verbose, print_json, warn
 
 if TYPE_CHECKING:
     from blockmix.inference.run_folder.folder import RunFolder
@@ -20,11 +20,17 @@ def resume(
         Path, typer.Argument(metavar="DIR", help="Folder of the run: -o of fit.", show_default=False)
     ],
     sweeps: Annotated[
-        int | None, typer.Option(metavar="N", help="Stop after N sweeps, those already made included.")
+        int | None,
+        typer.Option(
+            metavar="N", help="Stop after N sweeps, those already made included; by default as fit was told."
+        ),
     ] = None,
     time_limit: Annotated[
         float | None,
-        typer.Option(metavar="SEC", help="Stop after so many seconds, those already spent included."),
+        typer.Option(
+            metavar="SEC",
+            help="Stop after so many seconds, those already spent included; by default as fit was told.",
+        ),
     ] = None,
     checkpoint_every: Annotated[
         float | None,
@@ -39,7 +45,7 @@ def resume(
             metavar="T",
             min=0.0,
             max=1.0,
-            help=f"Threshold T for communities.txt, that of fit by default. {COVER_THRESHOLD}",
+            help=f"Threshold T for communities.txt, that of fit by default. {THRESHOLD}.",
         ),
     ] = None,
     as_json: Annotated[
@@ -65,7 +71,6 @@ def resume(
     """
     from blockmix.inference.resume import resume as library_resume
     from blockmix.inference.run_folder.folder import RunFolder, check_run
-    from blockmix.inference.run_folder.results import holds_result_of
 
     check_run(folder)
     with RunFolder(folder) as place, guarded_run(place, checkpoint_every != 0):
@@ -74,14 +79,29 @@ def resume(
             progress=not quiet,
         )  # fmt: skip
         chosen = place.notes.get("threshold", 0.1) if threshold is None else threshold
-        if place.ended and threshold is None and holds_result_of(folder, post):
+        if place.ended and threshold is None and _whole(place, post):
             _warn_ended(place, post, as_json)
         else:
-            deliver(post, place, chosen, as_json, quiet)
+            deliver(post, Output(place, chosen, as_json, quiet, report=_with_report(place)))
+
+
+def _whole(place: RunFolder, post: Posterior) -> bool:
+    """Return whether all that fit writes is in the folder."""
+    from blockmix.inference.run_folder.folder import REPORT
+    from blockmix.inference.run_folder.results import holds_result_of
+
+    reported = not _with_report(place) or (place.path / REPORT).is_file()
+    return reported and holds_result_of(place.path, post)
+
+
+def _with_report(place: RunFolder) -> bool:
+    """Return whether a report is written: not if fit was told so."""
+    return place.notes.get("report") is not False
 
 
 def _warn_ended(place: RunFolder, post: Posterior, as_json: bool) -> None:
-    from blockmix.cli.deliver import record
+    from blockmix.cli.record import record
+    from blockmix.inference.run_folder.folder import REPORT
 
     sweeps = post.provenance["sweeps"]
     warn(
@@ -89,4 +109,6 @@ def _warn_ended(place: RunFolder, post: Posterior, as_json: bool) -> None:
         f"to go on give more, for instance --sweeps {2 * sweeps}"
     )
     if as_json:
-        print_json(record(post, place.notes.get("threshold", 0.1)) | {"output": str(place.path)})
+        report = place.path / REPORT
+        places = {"output": str(place.path), "report": str(report) if report.is_file() else None}
+        print_json(record(post, place.notes.get("threshold", 0.1)) | places)

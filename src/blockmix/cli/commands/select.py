@@ -28,9 +28,12 @@ def select_k(
         typer.Option(metavar="SEC", help="Seconds for each fit; by default until its score settles."),
     ] = None,
     sampler: Annotated[str | None, typer.Option(help="Sampler, by name.", show_default="scir")] = None,
-    threads: Annotated[int | None, typer.Option(metavar="T", help="Processors to use.")] = None,
+    threads: Annotated[
+        int | None, typer.Option(metavar="T", help="Processors to use; all by default.")
+    ] = None,
     plot: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Draw the curve to this picture (png, svg, pdf).")
+        Path | None,
+        typer.Option(metavar="FILE", help="Draw the curve to this picture (png, svg, pdf); none by default."),
     ] = None,
     seed: Seed = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,

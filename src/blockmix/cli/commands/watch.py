@@ -113,7 +113,7 @@ def lines(folder: Path, record: dict[str, Any]) -> list[str]:
         f"{record['sampler']}, chains: {record['chains']}, seed {record['seed']}"
     ]
     if record.get("sweep") is None:
-        found.append("starting: compiling, finding a start")
+        found.append("starting: no sweep has ended yet")
     else:
         found += _progress(record)
     if record.get("checkpoint_sweep") is not None:
@@ -130,9 +130,13 @@ def _progress(record: dict[str, Any]) -> list[str]:
     goal = "" if record.get("sweeps") is None else f" of {record['sweeps']:,}"
     line = f"{record['phase']}, sweep {record['sweep']:,}{goal}, {record['seconds']:,.1f} s"
     line += f", {record['updates_per_second']:,.0f} updates/s"
-    if share is not None and record["state"] == "running":
-        line += f"; {share:.0%} done" + ("" if left is None else f", {left:,.0f} s left")
+    missing = record.get("missing")
+    if record["state"] == "running":
+        line += "" if share is None else f"; {share:.0%} done"
+        line += "" if left is None else f", {'at most ' if missing else ''}{left:,.0f} s left"
     found = [line]
+    if missing and record["state"] == "running":
+        found.append(f"missing: {missing}")
     if scores is not None:
         found.append(
             "held out: "

@@ -37,7 +37,7 @@ from blockmix.inference.run_folder.status import STATUS, StatusFile
 from blockmix.posterior.export.files import TEXT_FILES
 from blockmix.posterior.storage import MANIFEST as RESULT
 
-CHECKPOINTS, START = "checkpoint", "start"
+CHECKPOINTS, START, REPORT = "checkpoint", "start", "report.html"
 # What a run that has no result yet may have left in its folder.
 OWN_FILES = {LOCK, STATUS, CHECKPOINTS}
 
@@ -181,7 +181,7 @@ class RunFolder:
 
 def check_places(path: Path) -> None:
     """Refuse links, pipes and devices under the names that a run writes to, before anything is written."""
-    for name in (LOCK, STATUS, RESULT, *TEXT_FILES):
+    for name in (LOCK, STATUS, RESULT, REPORT, *TEXT_FILES):
         check_own(path / name)
     for name in ("graph", "posterior", CHECKPOINTS):
         check_own(path / name, folder=True)

@@ -31,7 +31,7 @@ RUNNING, DONE, INTERRUPTED, TERMINATED, FAILED, DEAD = (
 # What is not known when a run begins.
 _LATER = (
     "sweep", "seconds", "updates_per_second", "share", "seconds_left", "scores", "checkpoint_sweep",
-    "checkpoint_seconds", "checkpoint_bytes", "message",
+    "checkpoint_seconds", "checkpoint_bytes", "message", "missing",
 )  # fmt: skip
 
 
@@ -63,7 +63,7 @@ class StatusFile:
         self._record |= {
             "phase": "warm-up" if report.warm_up else "sampling", "sweep": report.sweep,
             "seconds": report.seconds, "updates_per_second": report.updates_per_second,
-            "share": report.share, "seconds_left": report.seconds_left, "scores": scores,
+            "share": report.share, "seconds_left": report.seconds_left, "scores": scores, "missing": report.missing,
         }  # fmt: skip
         if time.monotonic() - self._written >= WRITE_EVERY:
             self.write()
@@ -122,6 +122,8 @@ def _wrong_field(record: dict[str, Any]) -> str | None:
     for name in _NEEDED:
         if record[name] is None:
             return f"{name} is missing"
+    if not isinstance(record.get("missing"), str | None):
+        return f"missing is {record['missing']!r:.80}"
     for name in ("state", "phase", "sampler", "host"):
         if not isinstance(record.get(name), str):
             return f"{name} is {record.get(name)!r:.80}"

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from blockmix.posterior.answers.shares import check_top, labels_of, listed_communities, mean_shares
+from blockmix.posterior.answers.shares import check_top, labels_of, mean_shares
 from blockmix.posterior.answers.table import Answer
 from blockmix.posterior.views import beta_interval
 
@@ -70,7 +70,7 @@ def bridges(post: Posterior, top: int) -> Answer:
     top = check_top(top)
     mean, sd = np.asarray(post.mean, dtype=np.float64), np.asarray(post.sd, dtype=np.float64)
     sure = (mean >= BRIDGE_SHARE) & (mean - _LOWER_5_PERCENT * sd >= BRIDGE_LOWER)
-    sure &= listed_communities(post)[np.asarray(post.community)]
+    sure &= post.clear[np.asarray(post.community)]
     nodes = np.repeat(np.arange(post.graph.n_nodes), np.diff(post.offsets))[sure]
     community, mean = np.asarray(post.community)[sure], mean[sure]
     rank = np.arange(len(nodes)) - np.searchsorted(nodes, nodes)
@@ -92,10 +92,7 @@ def bridges(post: Posterior, top: int) -> Answer:
 
 def nodes_in_none(post: Posterior, threshold: float) -> Answer:
     """See `Posterior.nodes_in_none`."""
-    placed = np.zeros(post.graph.n_nodes, dtype=np.bool_)
-    for members in post.covers(threshold).values():
-        placed[members] = True
-    rest = np.flatnonzero(~placed)
+    rest = post.unclear(threshold)
     first = np.asarray(post.offsets)[rest]
     has = np.diff(post.offsets)[rest] > 0
     largest, share = np.full(len(rest), -1), np.zeros(len(rest))

@@ -43,19 +43,12 @@ def sample_shares(post: Posterior) -> Iterator[tuple[PosteriorSample, sp.csr_arr
 def sample_weights(post: Posterior) -> NDArray[np.float64]:
     """Return how much every sample counts, in the order of `sample_shares`; they sum to one.
 
-    All samples of a chain count the same. Chains count by the weights of the posterior where it has some, and else
-    by their samples.
+    All samples of a chain count the same, and chains by `Posterior.chain_weights`.
     """
     counts = np.array([len(chain) for chain in post.draws], dtype=np.float64)
     if not counts.sum():
         raise InputError("this run kept no samples: it was stopped during warm-up; fit for longer")
-    chains = getattr(post, "chain_weights", counts / counts.sum())
-    return np.repeat(np.asarray(chains) / np.maximum(counts, 1.0), counts.astype(np.int64))
-
-
-def listed_communities(post: Posterior) -> NDArray[np.bool_]:
-    """Return which communities `covers` may list: the clear ones, where the posterior knows which these are."""
-    return np.asarray(getattr(post, "clear", np.ones(post.n_communities, dtype=np.bool_)))
+    return np.repeat(post.chain_weights / np.maximum(counts, 1.0), counts.astype(np.int64))
 
 
 def _renumbered(strengths: NDArray[np.float64], numbers: NDArray[np.int64]) -> NDArray[np.float64]:

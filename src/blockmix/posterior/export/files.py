@@ -1,4 +1,4 @@
-"""Results as text files that any program reads: memberships.tsv, communities.txt, held_out.tsv.
+"""Results as text files that any program reads: memberships.tsv, communities.txt, no_community.txt, held_out.tsv.
 
 Text is made in bulk, many rows to one formatting call: a network of 300,000 nodes takes seconds.
 """
@@ -19,7 +19,9 @@ from blockmix.graph.attributes import NodeTable
 from blockmix.graph.labels import Labels
 from blockmix.posterior.posterior import Posterior
 
-MEMBERSHIPS, COMMUNITIES, HELD_OUT = TEXT_FILES = ("memberships.tsv", "communities.txt", "held_out.tsv")
+MEMBERSHIPS, COMMUNITIES, UNCLEAR, HELD_OUT = TEXT_FILES = (
+    "memberships.tsv", "communities.txt", "no_community.txt", "held_out.tsv",
+)  # fmt: skip
 # Rows formatted in one call: so many that the cost of a call does not matter, few enough to stay in cache.
 _ROWS_AT_ONCE = 1 << 14
 # A label with one of these would break a table; with a quote in front it would be taken for a quoted one.
@@ -50,12 +52,18 @@ def write_memberships(post: Posterior, path: Path, *, threshold: float = 0.0) ->
 def write_communities(post: Posterior, path: Path, *, threshold: float = 0.1) -> None:
     """Write one community a line, its members in your labels separated by tabs, strongest member first.
 
-    The cover is complete: every node that has a link is in it, and its communities are connected.
-    `blockmix.evaluate.read_covers` reads the file back.
+    The communities are those of `Posterior.communities`, in their order. `blockmix.evaluate.read_covers` reads the
+    file back.
     """
     names = label_texts(post.graph.labels, _BREAKS_COVER)
-    covers = post.covers(threshold, complete=True)
+    covers = post.covers(threshold)
     write_pieces(path, (_cover_line(names[nodes].tolist()) for nodes in covers.values()), follow=False)
+
+
+def write_unclear(post: Posterior, path: Path, *, threshold: float = 0.1) -> None:
+    """Write the nodes that are in no clear community, one label a line."""
+    names = label_texts(post.graph.labels, _BREAKS_COVER)
+    write_pieces(path, (_cover_line([names[a]]) for a in post.unclear(threshold)), follow=False)
 
 
 def write_held_out(post: Posterior, path: Path) -> None:
@@ -87,10 +95,11 @@ def write_predictions(
 
 
 def write_text_files(post: Posterior, folder: Path, *, threshold: float = 0.1) -> list[InputError]:
-    """Write all three files; one that fails does not stop the others, and the failures are returned."""
+    """Write all four files; one that fails does not stop the others, and the failures are returned."""
     jobs: list[tuple[str, Callable[[Path], None]]] = [
         (MEMBERSHIPS, lambda path: write_memberships(post, path)),
         (COMMUNITIES, lambda path: write_communities(post, path, threshold=threshold)),
+        (UNCLEAR, lambda path: write_unclear(post, path, threshold=threshold)),
         (HELD_OUT, lambda path: write_held_out(post, path)),
     ]
     failures = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -81,7 +81,7 @@ def write_csv(
 def _csv_lines(post: Posterior, threshold: float, level: float, keep_formulas: bool) -> Iterator[str]:
     table = post.memberships(threshold=threshold, level=level)
     attributes = attribute_columns(post, table.node)
-    keep = (lambda cell: cell) if keep_formulas else harmless
+    keep: Callable[[Any], Any] = (lambda cell: cell) if keep_formulas else harmless
     header = io.StringIO()
     csv.writer(header).writerow([*Membership._fields, *map(keep, attributes)])
     yield header.getvalue()

@@ -1,0 +1,121 @@
+"""The figures of a run by name: what `--json` prints, and the only source of what the summary shows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blockmix.posterior.structure import (
+    convergence_word,
+    disassortative,
+    first_line,
+    general_model_advice,
+    pool_text,
+)
+from blockmix.report.communities import BRIDGE_SHARE, Findings
+
+if TYPE_CHECKING:
+    from blockmix.posterior.posterior import Posterior
+
+# Nodes between communities that are listed one by one, and members named for each community.
+MOST_BRIDGES, MOST_MEMBERS = 8, 8
+# With fewer samples the uncertainty of a share is not known, and no node is called a bridge.
+FEWEST_SAMPLES = 20
+
+_FACTS = (
+    "sampler", "seed", "chains", "sweeps", "warm_up", "samples", "node_updates", "seconds", "total_seconds",
+    "interrupted", "stopped_by", "resumed", "device", "threads", "peak_memory_bytes", "graph_fingerprint", "blockmix",
+    "communities_chosen_by",
+)  # fmt: skip
+_NULL = ("null", "null_log_loss", "density_log_loss", "degree_log_loss", "gain", "error", "share", "verdict")
+_NULL_NAMES = (
+    "null_model", "null_log_loss", "density_log_loss", "degree_log_loss", "gain_over_null", "gain_error",
+    "gain_share", "structure",
+)  # fmt: skip
+
+
+def record(post: Posterior, threshold: float) -> dict[str, Any]:
+    """Return the figures of a run, by name."""
+    found = Findings(post, threshold)
+    listed = _communities(found)
+    bridges = found.bridges if post.provenance["samples"] >= FEWEST_SAMPLES else found.bridges[:0]
+    values: dict[str, Any] = {
+        "first_line": first_line(post),
+        "nodes": post.graph.n_nodes,
+        "edges": post.graph.n_edges,
+        "communities": post.n_communities,
+        "communities_found": len(listed),
+        "nodes_in_no_community": post.graph.n_nodes - len(_listed(found)),
+        "threshold": threshold,
+        "level": found.level,
+        "background": post.background_mean,
+        "total_evidence": post.total_evidence,
+        "bridge_nodes": len(bridges),
+        "community_table": listed,
+        "bridges": [_bridge(post, int(node)) for node in bridges[:MOST_BRIDGES]],
+    }
+    values |= {name: post.provenance.get(name) for name in _FACTS}
+    return values | score_record(post) | _chains(post)
+
+
+def score_record(post: Posterior) -> dict[str, Any]:
+    """Return the scores on the held-out pairs, and those of the null models; None where nothing was held out."""
+    scores, null = post.scores, post.null
+    names = ("perplexity", "log_loss", "auc", "average_precision")
+    values: dict[str, Any] = {name: None if scores is None else getattr(scores, name) for name in names}
+    values["held_out_links"] = 0 if scores is None else scores.n_links
+    values["held_out_non_links"] = 0 if scores is None else scores.n_non_links
+    return values | {
+        name: None if null is None else getattr(null, field)
+        for name, field in zip(_NULL_NAMES, _NULL, strict=True)
+    }
+
+
+def _listed(found: Findings) -> NDArray[np.int64]:
+    """Return the nodes that are in a community."""
+    return np.unique(np.concatenate([np.empty(0, dtype=np.int64), *found.covers.values()]))
+
+
+def _communities(found: Findings) -> list[dict[str, Any]]:
+    """Return number, members, strength with its interval, and evidence of every community that is listed."""
+    strengths = found.post.strengths(level=found.level)
+    return [
+        {
+            "community": int(k), "members": len(found.covers[int(k)]), "strength": float(strengths.mean[k]),
+            "strength_lower": float(strengths.lower[k]), "strength_upper": float(strengths.upper[k]),
+            "evidence": float(found.post.evidence[k]),
+            "strongest_members": [found.post.graph.labels[int(a)] for a in found.covers[int(k)][:MOST_MEMBERS]],
+        }
+        for k in found.numbers
+    ]  # fmt: skip
+
+
+def _bridge(post: Posterior, node: int) -> dict[str, Any]:
+    """Return a node between communities: its label, and its memberships that count."""
+    row = range(int(post.offsets[node]), int(post.offsets[node + 1]))
+    return {
+        "node": post.graph.labels[node],
+        "memberships": [
+            {"community": int(post.community[j]), "mean": float(post.mean[j]), "sd": float(post.sd[j])}
+            for j in row
+            if post.mean[j] >= BRIDGE_SHARE and post.clear[post.community[j]]
+        ],
+    }
+
+
+def _chains(post: Posterior) -> dict[str, Any]:
+    """Return what the comparison of the chains gave, and how much each counts."""
+    table = post.diagnostics()
+    return {
+        "converged": table.converged if table.known else None,
+        "convergence": convergence_word(post),
+        "r_hat": table.worst_rhat,
+        "effective_samples": table.least_ess,
+        "verdict": table.verdict,
+        "chain_weights": post.chain_weights.tolist(),
+        "pooling": pool_text(post) or None,
+        "general_model_suggested": disassortative(post),
+        "advice": general_model_advice(post) or None,
+    }

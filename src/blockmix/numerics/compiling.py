@@ -1,0 +1,62 @@
+"""Says when kernels are compiled, how many and for how long. One that is loaded from the cache is not compiled."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+# Seconds between two messages.
+EVERY = 5.0
+_EVENT = "numba:compile"
+
+
+class CompileLog:
+    """Counts compilations from the events of numba, and reports the first one and then one every few seconds."""
+
+    def __init__(self, report: Callable[[str], None]) -> None:
+        self._report = report
+        self._depth, self._began, self._told = 0, 0.0, 0.0
+        self.kernels, self.seconds = 0, 0.0
+
+    def on_start(self, event: Any) -> None:
+        """Note that a compilation begins; it may begin inside of another one."""
+        now = time.monotonic()
+        if self._depth == 0:
+            self._began = now
+        self._depth += 1
+        if self.kernels == 0 and self._told == 0.0:
+            self._report("compiling kernels: once on a new machine, about half a minute")
+            self._told = now
+        elif now - self._told >= EVERY:
+            spent = self.seconds + now - self._began
+            self._report(f"compiling kernels: {self.kernels} compiled in {spent:.0f} s")
+            self._told = now
+
+    def on_end(self, event: Any) -> None:
+        """Note that a compilation has ended."""
+        self._depth -= 1
+        self.kernels += 1
+        if self._depth == 0:
+            self.seconds += time.monotonic() - self._began
+
+
+@contextmanager
+def announce_compiling(report: Callable[[str], None]) -> Iterator[CompileLog]:
+    """Report what is compiled inside the block, in sentences; nothing is said where all of it is in the cache."""
+    from numba.core import event
+
+    log = CompileLog(report)
+
+    class Listener(event.Listener):
+        def on_start(self, event: Any) -> None:
+            log.on_start(event)
+
+        def on_end(self, event: Any) -> None:
+            log.on_end(event)
+
+    with event.install_listener(_EVENT, Listener()):
+        yield log
+    if log.kernels:
+        report(f"compiled {log.kernels} kernel{'' if log.kernels == 1 else 's'} in {log.seconds:.0f} s")
