@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 import blockmix as bm
 from blockmix.cli.app import app
 from blockmix.cli.record import record
+from blockmix.errors import InputError
 from blockmix.evaluate import read_covers
 
 
@@ -169,6 +170,43 @@ def test_ctrl_c_while_the_report_is_written_does_not_deny_the_results(cliques, t
     assert bm.load(tmp_path / "run").graph.n_nodes == 48
 
 
+@pytest.mark.parametrize("name", ["report.html", "no_community.txt"])
+def test_resume_writes_a_file_that_is_missing(cliques, tmp_path, name):
+    folder = tmp_path / "run"
+    assert blockmix("fit", cliques, "-k", 4, "--sweeps", 20, "-q", "-o", folder).exit_code == 0
+    assert name in {path.name for path in folder.iterdir()}
+    (folder / name).unlink()
+    assert blockmix("resume", folder, "-q").exit_code == 0
+    assert (folder / name).is_file()
+    assert "this run had ended" in blockmix("resume", folder, "-q").stderr
+
+
+def test_the_report_of_an_earlier_result_does_not_stay(cliques, tmp_path):
+    words = ("fit", cliques, "-k", 4, "--sweeps", 20, "-q", "-o", tmp_path / "run")
+    assert blockmix(*words).exit_code == 0
+    assert blockmix(*words, "--overwrite", "--no-report").exit_code == 0
+    assert not (tmp_path / "run" / "report.html").exists()
+
+
+def test_a_report_that_cannot_be_written_is_not_named_as_written(cliques, tmp_path, monkeypatch):
+    def full(*_, **__):
+        raise InputError("report.html: no space left on device")
+
+    monkeypatch.setattr("blockmix.report.write_report", full)
+    done = blockmix("fit", cliques, "-k", 4, "--sweeps", 20, "-o", tmp_path / "run")
+    assert done.exit_code == 1
+    assert "no space left" in done.stderr
+    assert "Report to open" not in done.stdout
+    assert f"write it with blockmix open {tmp_path / 'run'}" in done.stderr
+
+
+def test_the_name_of_a_folder_does_not_reach_the_terminal_raw(cliques, tmp_path):
+    done = blockmix("fit", cliques, "-k", 4, "--sweeps", 20, "-o", tmp_path / "r\x1b[2Jun")
+    assert done.exit_code == 0, done.output
+    assert "\x1b[2J" not in done.stdout + done.stderr
+    assert "Report to open" in done.stdout
+
+
 def test_open_refuses_a_folder_without_a_result(tmp_path):
     done = blockmix("open", tmp_path)
     assert done.exit_code == 2
@@ -198,8 +236,8 @@ def test_json_names_the_weights_of_the_chains(cliques):
 
 
 COMMANDS = (
-    "demo", "fit", "resume", "watch", "open", "report", "predict", "evaluate", "export", "simulate", "datasets",
-    "samplers", "select-k", "reproduce",
+    "demo", "fit", "resume", "watch", "open", "report", "ask", "predict", "evaluate", "export", "simulate",
+    "datasets", "samplers", "select-k", "reproduce",
 )  # fmt: skip
 
 

@@ -31,7 +31,7 @@ Nodes = Annotated[
     typer.Option(
         metavar="FILE",
         help="Nodes that may have no link: one label a line, or a table with a column of labels (id) and "
-        "columns of attributes, which stay with the result.",
+        "columns of attributes, which stay with the result; by default only linked nodes are in the network.",
         rich_help_panel=_FILE,
     ),
 ]
@@ -78,7 +78,8 @@ Weights = Annotated[
     typer.Option(
         "--weights",
         metavar="COLUMN",
-        help="A column of weights, to be checked: each must be a number above zero. The model does not use them.",
+        help="A column of weights, to be checked: each must be a number above zero; none by default. The "
+        "model does not use them.",
         rich_help_panel=_FILE,
     ),
 ]

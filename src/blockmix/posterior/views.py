@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from blockmix.errors import printable
 from blockmix.graph.labels import Label
 
 _SHOWN_ROWS = 10
@@ -56,7 +57,7 @@ class _Table:
 
 
 def _cell(value: Any) -> str:
-    return f"{value:.4f}" if isinstance(value, float | np.floating) else str(value)
+    return f"{value:.4f}" if isinstance(value, float | np.floating) else printable(str(value))
 
 
 @dataclass(frozen=True, eq=False, repr=False)

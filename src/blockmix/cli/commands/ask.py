@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from blockmix.cli.guard import print_json
-from blockmix.errors import InputError
+from blockmix.errors import InputError, printable
 
 if TYPE_CHECKING:
     from blockmix.posterior.answers.table import Answer
@@ -137,7 +137,8 @@ def ask(
         print_json({"question": question, "about": words, "rows": rows[:top] if found.cut else rows,
                     "note": answer.note})  # fmt: skip
     else:
-        print(answer.text(top if found.cut else None))
+        # The note can quote attributes and other folders.
+        print(printable(answer.text(top if found.cut else None), keep="\n"))
 
 
 def _check_words(question: str, needs: tuple[str, ...], words: list[str]) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from blockmix.errors import optional
+from blockmix.errors import optional, printable
 
 _SHOWN_ROWS = 20
 _WIDEST = 30
@@ -83,5 +83,5 @@ def _cell(value: Any) -> str:
     if isinstance(value, float | np.floating):
         value = float(value)
         return f"{value:.4f}" if abs(value) >= 1e-4 or value == 0 else f"{value:.1e}"
-    text = "".join(c if c.isprintable() else "?" for c in str(value))
+    text = printable(str(value))
     return text if len(text) <= _WIDEST else text[: _WIDEST - 3] + "..."
