@@ -110,8 +110,8 @@ def fit(
         float | None,
         typer.Option(
             metavar="SEC",
-            help="Stop after the sweep in which so many seconds are over; reading and compiling do not count. No limit by "
-            "default.",
+            help="Stop after the sweep in which so many seconds are over; reading and compiling do not count. No limit "
+            "by default.",
             rich_help_panel=_RUN,
         ),
     ] = None,
