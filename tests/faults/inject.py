@@ -43,6 +43,7 @@ from blockmix.cli.app import app
 from blockmix.files import Damaged, is_temporary
 from blockmix.inference import execute
 from blockmix.inference.run_folder.snapshots import read_snapshot
+from blockmix.posterior.export.files import TEXT_FILES
 
 SHORT, LONG = 4, 8
 ERRORS = (errno.ENOSPC, errno.EIO, errno.EROFS)
@@ -51,7 +52,7 @@ KILLED = 77
 TIMINGS = re.compile(
     r'^ *"(seconds|total_seconds|created|peak_memory_bytes|run|resumed|threads|checksum)":.*$', re.M
 )
-REMEDIES = ("resume", "choose another", "the run goes on", "fit again")
+REMEDIES = ("resume", "choose another", "the run goes on", "fit again", "blockmix open")
 
 
 class Faults:
@@ -137,7 +138,7 @@ def content(run: Path) -> dict[str, Any]:
     """Return all that a result is, without timings."""
     load(run)
     paths = [path for name in ("graph", "posterior") for path in (run / name).iterdir()]
-    paths += [run / name for name in ("memberships.tsv", "communities.txt", "held_out.tsv")]
+    paths += [run / name for name in TEXT_FILES]
     found: dict[str, Any] = {
         str(path.relative_to(run)): path.read_bytes() for path in paths if path.name != "trace_seconds.npy"
     }
@@ -258,6 +259,7 @@ class Scenario:
         found = content(self.run)
         different = [name for name in self.expected if found.get(name) != self.expected[name]]
         assert not different, different
+        assert (self.run / "report.html").is_file()
         assert not temporary(self.run)
 
 

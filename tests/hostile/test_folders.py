@@ -135,6 +135,7 @@ def test_a_result_whose_rest_was_changed_is_refused(bulk_run, tmp_path, change, 
     run = Path(shutil.copytree(bulk_run, tmp_path / "run"))
     (tmp_path / "pairs").write_text("0 1\n")
     change(run / "posterior" / "draws0_rest.npy")
+    fuzz.reseal(run)
     refused(("predict", run, tmp_path / "pairs"), expected)
 
 
@@ -145,7 +146,7 @@ def test_a_checkpoint_whose_samples_lost_their_rest_is_refused(bulk_run, tmp_pat
         body = json.loads(manifest.read_text())
         body["files"].pop("chain0_summary_draws_rest", None)
         manifest.write_text(json.dumps(body))
-    fuzz.recompute(run)
+    fuzz.reseal(run)
     refused(("resume", run, "--sweeps", "20", "-q"), "draws_rest is missing")
 
 

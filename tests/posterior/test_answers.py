@@ -195,9 +195,14 @@ def test_overlap_by_hand(planted):
 
 
 def test_halves_of_one_group_are_told_to_merge(posterior_of):
-    clique = bm.Graph.from_edges([(a, b) for a in range(12) for b in range(a)])
-    halves = np.full((2, 12, 2), 0.5)
-    assert posterior_of([halves], graph=clique).overlap()["merge"][0] == pytest.approx(1.0)
+    # Beside a second group, without which the density alone would explain all.
+    pairs = [(a + c, b + c) for c in (0, 20) for a in range(20) for b in range(a)]
+    halves = np.zeros((2, 40, 3))
+    halves[:, :20, :2], halves[:, 20:, 2] = 0.5, 1.0
+    strengths = np.full((2, 4), 0.9)
+    strengths[:, 3] = 0.01
+    post = posterior_of([halves], [strengths], graph=bm.Graph.from_edges(pairs))
+    assert post.overlap()["merge"].tolist() == pytest.approx([1.0])
 
 
 def test_quality_by_hand(planted):

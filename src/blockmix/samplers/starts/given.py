@@ -23,8 +23,8 @@ def given_memberships(graph: Graph, init: Any) -> sp.csr_array:
     """Convert what the user gave as `init` to an N x K matrix of weights whose rows add up to one, or to zero.
 
     Accepted: a mapping or list of communities, each a collection of node labels, as `Posterior.communities` or
-    networkx give them; an object with `communities`, as those of cdlib and a `Posterior`; a matrix of nodes x
-    communities, dense or sparse.
+    networkx give them; an object with `communities`, as those of cdlib; a `Posterior`, of which all communities
+    count, also those without evidence; a matrix of nodes x communities, dense or sparse.
 
     >>> graph = Graph.from_edges([("a", "b"), ("b", "c")])
     >>> given_memberships(graph, [["a", "b"], ["b", "c"]]).toarray()
@@ -42,7 +42,7 @@ def given_memberships(graph: Graph, init: Any) -> sp.csr_array:
             raise InputError("init has entries that are negative or not numbers; memberships are weights")
     else:
         cover = getattr(init, "communities", init)
-        weights = _of_cover(graph, cover() if callable(cover) else cover)
+        weights = _of_cover(graph, cover(clear=False) if callable(cover) else cover)
     totals = np.asarray(weights.sum(axis=1)).ravel()
     scaled = sp.csr_array(sp.diags_array(1.0 / np.where(totals > 0, totals, 1.0)) @ weights)
     scaled.sort_indices()
