@@ -168,8 +168,8 @@ class CpuExact(CpuKernels):
         )  # fmt: skip
 
     def _read_pairs(self, frame: Frame) -> tuple[PairEvents, int]:
-        """Look at all pairs: each worker at a range of nodes, so that events end in the order of nodes."""
-        found = [0] * self.workers.threads
+        """Look at all pairs, each worker at those of a range of nodes; events are joined in the order of nodes."""
+        parts: list[tuple[int, int, int]] = []
 
         def read(worker: int, begin: int, end: int) -> None:
             done, used = begin, 0
@@ -178,10 +178,11 @@ class CpuExact(CpuKernels):
                 if done == end:
                     break
                 self.events[worker] = grown(self.events[worker], self.problem.slots)
-            found[worker] = used
+            parts.append((begin, worker, used))
 
         self.workers.share(self.problem.nodes, read)
-        return joined(self.events, found), sum(found)
+        parts.sort()
+        return joined([(self.events[worker], used) for _, worker, used in parts])
 
 
 class CpuClosed(CpuKernels):
@@ -253,14 +254,13 @@ def grown(events: PairEvents, slots: int) -> PairEvents:
     return larger
 
 
-def joined(parts: list[PairEvents], counts: list[int]) -> PairEvents:
-    """Return the events of all workers as one list, in the order of workers."""
-    if len([count for count in counts if count]) <= 1 and counts[0]:
+def joined(parts: list[tuple[PairEvents, int]]) -> tuple[PairEvents, int]:
+    """Return the events of several lists as one, and how many they are; with each list comes how many it has."""
+    if len(parts) == 1:
         return parts[0]
-    ends = [int(part.first[count]) for part, count in zip(parts, counts, strict=True)]
     first, base = [np.zeros(1, dtype=np.int64)], 0
-    for part, count, end in zip(parts, counts, ends, strict=True):
-        first.append(part.first[1 : count + 1] + base)
-        base += end
-    rest = [np.concatenate([part[i][:end] for part, end in zip(parts, ends, strict=True)]) for i in (1, 2, 3)]
-    return PairEvents(np.concatenate(first), *rest)
+    for events, count in parts:
+        first.append(events.first[1 : count + 1] + base)
+        base += int(events.first[count])
+    rest = [np.concatenate([events[i][: events.first[count]] for events, count in parts]) for i in (1, 2, 3)]
+    return PairEvents(np.concatenate(first), *rest), sum(count for _, count in parts)

@@ -1,8 +1,7 @@
 """The global move: strengths and background given the memberships, exactly, (N6).
 
 Given where every link is made, and the events of non-links, the law of a strength has one dimension and a factor an
-event. It is drawn by slice sampling. The background hardly depends on what happens inside communities: it is proposed
-from the Beta law that it would have without them, and tested.
+event, and so has that of the background given the strengths. Both are drawn by slice sampling.
 """
 
 from __future__ import annotations
@@ -15,8 +14,8 @@ from numpy.typing import NDArray
 
 from blockmix.numerics.compile import inlined_kernel, kernel
 from blockmix.numerics.philox import philox4x32, stream_word
-from blockmix.numerics.purposes import DRAW_BACKGROUND, DRAW_SLICE
-from blockmix.numerics.variates import gamma, uniform53
+from blockmix.numerics.purposes import DRAW_SLICE
+from blockmix.numerics.variates import uniform53
 from blockmix.samplers.scir.indicators.pairs import PairEvents
 from blockmix.samplers.scir.non_links import curve_of, gap_of, slope_of
 from blockmix.tables.layout import CLOSEST, Key
@@ -138,6 +137,34 @@ def log_conditional(
     return float(result)
 
 
+@kernel
+def log_background(
+    t: float, counts: PairCounts, prior: np.ndarray, value: np.ndarray, factors: Factors
+) -> float:
+    """(N6) Compute the log density of t = log(delta/(1 - delta)), up to a constant; sets the background to delta."""
+    last = len(value) - 1
+    value[last] = strength_at(t)
+    set_factors(value, factors)
+    result = -(prior[last, 0] + counts.links[last]) * math.log1p(math.exp(-t))
+    result -= (prior[last, 1] + counts.non_links) * math.log1p(math.exp(t))
+    for k in range(last):
+        c = slope_of(value[k], value[last])
+        result -= c * counts.overlap[k] + curve_of(c) * counts.curved[k]
+    for e in range(len(factors.v)):
+        result += log_gap(factors.v[e], factors.curved[e])
+    return float(result)
+
+
+@kernel
+def log_density(
+    t: float, k: int, counts: PairCounts, prior: np.ndarray, value: np.ndarray, factors: Factors
+) -> float:
+    """(N6) Compute the log density of the log odds t of strength k, or of the background, which is entry K."""
+    if k == len(value) - 1:
+        return log_background(t, counts, prior, value, factors)
+    return log_conditional(t, k, counts, prior, value, factors)
+
+
 @inlined_kernel
 def slice_uniform(k: int, step: int, key: Key) -> float:
     """Return the uniform of one step of a slice."""
@@ -151,28 +178,29 @@ def slice_uniform(k: int, step: int, key: Key) -> float:
 def draw_slice(
     k: int, counts: PairCounts, prior: np.ndarray, key: Key, value: np.ndarray, factors: Factors
 ) -> float:
-    """Draw beta_k from its conditional law by slice sampling (Neal 2003): stepping out, then shrinking."""
-    now = math.log(value[k]) - math.log1p(-value[k])
+    """Draw an entry of the strengths from its conditional law by slice sampling (Neal 2003): step out, then shrink."""
+    old, now = float(value[k]), math.log(value[k]) - math.log1p(-value[k])
     # The law is close to that of a Beta with these shapes, whose log odds have about this standard deviation.
-    link, non_link = prior[k, 0] + counts.links[k], prior[k, 1] + counts.overlap[k] * (1.0 - value[k])
+    non_links = counts.non_links if k == len(value) - 1 else counts.overlap[k]
+    link, non_link = prior[k, 0] + counts.links[k], prior[k, 1] + non_links * (1.0 - old)
     width = WIDTH * math.sqrt(1.0 / link + 1.0 / non_link)
-    level = log_conditional(now, k, counts, prior, value, factors) + math.log(slice_uniform(k, 0, key))
+    level = log_density(now, k, counts, prior, value, factors) + math.log(slice_uniform(k, 0, key))
     low = now - width * slice_uniform(k, 1, key)
     high = low + width
-    while low > -FARTHEST and log_conditional(low, k, counts, prior, value, factors) > level:
+    while low > -FARTHEST and log_density(low, k, counts, prior, value, factors) > level:
         low -= width
-    while high < FARTHEST and log_conditional(high, k, counts, prior, value, factors) > level:
+    while high < FARTHEST and log_density(high, k, counts, prior, value, factors) > level:
         high += width
     low, high = max(low, -FARTHEST), min(high, FARTHEST)
     for step in range(2, MOST_STEPS):
         t = low + (high - low) * slice_uniform(k, step, key)
-        if log_conditional(t, k, counts, prior, value, factors) > level:
+        if log_density(t, k, counts, prior, value, factors) > level:
             return strength_at(t)
         if t < now:
             low = t
         else:
             high = t
-    return float(value[k])
+    return old
 
 
 @kernel
@@ -193,34 +221,8 @@ def draw_strengths(
 
 
 @kernel
-def log_background(counts: PairCounts, value: np.ndarray, factors: Factors) -> float:
-    """(N6) Compute what the proposal leaves out of the background's log density: non-links inside of communities."""
-    set_factors(value, factors)
-    result = 0.0
-    for k in range(len(value) - 1):
-        c = slope_of(value[k], value[-1])
-        result -= (c - math.log1p(-value[-1])) * counts.overlap[k] + curve_of(c) * counts.curved[k]
-    for e in range(len(factors.v)):
-        result += log_gap(factors.v[e], factors.curved[e])
-    return result
-
-
-@kernel
 def draw_background(
     counts: PairCounts, prior: np.ndarray, key: Key, value: np.ndarray, factors: Factors
 ) -> None:
-    """(N6) Draw the background: proposed from the pairs outside of communities, and tested by those inside."""
-    k = len(value) - 1
-    outside = counts.non_links
-    for j in range(k):
-        outside -= counts.overlap[j]
-    words = stream_word(DRAW_BACKGROUND, 0), stream_word(DRAW_BACKGROUND, 1), stream_word(DRAW_BACKGROUND, 2)
-    name, zero = np.uint32(k), np.uint32(0)
-    link = gamma(prior[k, 0] + counts.links[k], key.low, key.high, name, key.sweep, words[0], zero)
-    non_link = gamma(prior[k, 1] + max(outside, 0.0), key.low, key.high, name, key.sweep, words[1], zero)
-    before, old = log_background(counts, value, factors), value[k]
-    value[k] = min(max(link / (link + non_link), CLOSEST), 1.0 - CLOSEST)
-    gain = log_background(counts, value, factors) - before
-    w0, w1, _, _ = philox4x32(name, key.sweep, words[2], zero, key.low, key.high)
-    if math.log(uniform53(w0, w1)) >= gain:
-        value[k] = old
+    """(N6) Draw the background given the strengths."""
+    value[-1] = draw_slice(len(value) - 1, counts, prior, key, value, factors)

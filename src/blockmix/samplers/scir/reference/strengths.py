@@ -7,13 +7,13 @@ import math
 import numpy as np
 
 from blockmix.numerics.philox import philox4x32, stream_word
-from blockmix.numerics.purposes import DRAW_BACKGROUND, DRAW_EVENT, DRAW_INSIDE, DRAW_SLICE
-from blockmix.numerics.variates import gamma, poisson, uniform32, uniform53
+from blockmix.numerics.purposes import DRAW_EVENT, DRAW_INSIDE, DRAW_SLICE
+from blockmix.numerics.variates import poisson, uniform32, uniform53
 from blockmix.samplers.scir.indicators.events import LEAST_TRIES, MEMBERS_A_TRY, MOST_TRIES
 from blockmix.samplers.scir.indicators.strengths import FARTHEST, MOST_STEPS, WIDTH
 from blockmix.samplers.scir.problem import Problem
 from blockmix.samplers.scir.reference.indicators import Row, choose
-from blockmix.tables.layout import CLOSEST, Key, Network
+from blockmix.tables.layout import Key, Network
 
 Event = list[tuple[int, float, float]]
 
@@ -131,18 +131,22 @@ class Pairs:
         return float(result)
 
 
-def log_conditional(pairs: Pairs, k: int, t: float) -> float:
-    """(N6) Compute the log density of t = log(beta_k/(1 - beta_k)): prior, links inside, and non-links."""
-    prior, kept = pairs.problem.strength_prior[k], pairs.c[k]
-    pairs.c[k] = slope(1.0 / (1.0 + math.exp(-t)), float(pairs.value[-1]))
-    inside = pairs.log_inside()
-    pairs.c[k] = kept
-    links, non_links = prior[0] + pairs.links[k], prior[1]
+def log_density(pairs: Pairs, k: int, t: float) -> float:
+    """(N6) Compute the log density of the log odds t of strength k, or of the background, which is entry K."""
+    prior, kept, last = pairs.problem.strength_prior[k], list(pairs.c), len(pairs.value) - 1
+    p, non_links = 1.0 / (1.0 + math.exp(-t)), prior[1]
+    if k == last:
+        pairs.c = [slope(float(beta), p) for beta in pairs.value[:last]]
+        non_links += pairs.problem.non_link_weight * pairs.problem.non_links
+    else:
+        pairs.c[k] = slope(p, float(pairs.value[last]))
+    inside, pairs.c = pairs.log_inside(), kept
+    links = prior[0] + pairs.links[k]
     return float(inside - links * math.log1p(math.exp(-t)) - non_links * math.log1p(math.exp(t)))
 
 
 def draw_slice(pairs: Pairs, k: int) -> float:
-    """Draw beta_k by slice sampling: stepping out, then shrinking."""
+    """Draw beta_k, or the background, by slice sampling: stepping out, then shrinking."""
     value, prior = float(pairs.value[k]), pairs.problem.strength_prior[k]
 
     def uniform(step: int) -> float:
@@ -152,19 +156,21 @@ def draw_slice(pairs: Pairs, k: int) -> float:
         return float(uniform53(w0, w1))
 
     now = math.log(value) - math.log1p(-value)
-    shapes = prior[0] + pairs.links[k], prior[1] + pairs.overlap[k] * (1.0 - value)
+    all_non_links = pairs.problem.non_link_weight * pairs.problem.non_links
+    non_links = all_non_links if k == len(pairs.value) - 1 else pairs.overlap[k]
+    shapes = prior[0] + pairs.links[k], prior[1] + non_links * (1.0 - value)
     width = WIDTH * math.sqrt(1.0 / shapes[0] + 1.0 / shapes[1])
-    level = log_conditional(pairs, k, now) + math.log(uniform(0))
+    level = log_density(pairs, k, now) + math.log(uniform(0))
     low = now - width * uniform(1)
     high = low + width
-    while low > -FARTHEST and log_conditional(pairs, k, low) > level:
+    while low > -FARTHEST and log_density(pairs, k, low) > level:
         low -= width
-    while high < FARTHEST and log_conditional(pairs, k, high) > level:
+    while high < FARTHEST and log_density(pairs, k, high) > level:
         high += width
     low, high = max(low, -FARTHEST), min(high, FARTHEST)
     for step in range(2, MOST_STEPS):
         t = low + (high - low) * uniform(step)
-        if log_conditional(pairs, k, t) > level:
+        if log_density(pairs, k, t) > level:
             return 1.0 / (1.0 + math.exp(-t))
         low, high = (t, high) if t < now else (low, t)
     return value
@@ -178,26 +184,4 @@ def draw_strengths(pairs: Pairs) -> None:
         value[k] = draw_slice(pairs, k)
         pairs.c[k] = slope(float(value[k]), float(value[last]))
     if pairs.problem.model.background is None:
-        draw_background(pairs)
-
-
-def draw_background(pairs: Pairs) -> None:
-    """(N6) Propose the background from the pairs outside of communities, and test it by those inside."""
-    value, last, key = pairs.value, len(pairs.value) - 1, pairs.key
-    inside = pairs.overlap.sum()
-    outside = max(pairs.problem.non_link_weight * pairs.problem.non_links - inside, 0.0)
-    prior = pairs.problem.strength_prior[last]
-    words = [stream_word(DRAW_BACKGROUND, i) for i in range(3)]
-    stream = key.low, key.high, np.uint32(last), key.sweep
-    link = gamma(prior[0] + pairs.links[last], *stream, words[0], np.uint32(0))
-    non_link = gamma(prior[1] + outside, *stream, words[1], np.uint32(0))
-
-    def log_density(delta: float) -> float:
-        pairs.c = [slope(float(beta), delta) for beta in value[:last]]
-        return pairs.log_inside() + float(inside) * math.log1p(-delta)
-
-    old, new = float(value[last]), min(max(link / (link + non_link), CLOSEST), 1.0 - CLOSEST)
-    gain = log_density(new) - log_density(old)
-    w0, w1, _, _ = philox4x32(np.uint32(last), key.sweep, words[2], np.uint32(0), key.low, key.high)
-    if math.log(uniform53(w0, w1)) < gain:
-        value[last] = new
+        value[last] = draw_slice(pairs, last)
