@@ -4,8 +4,9 @@ False alarms: each table of p-values is tested at 1e-3 as a whole, so that each 
 1000. Seeds are fixed. `cgs` and `lmc` are tested again with networks whose links are 10% more likely than the model
 says, which is a sampler whose likelihood is off by 10%, and must fail.
 
-`scir` is not exact, and the tests state how: which quantities rank uniformly and which do not. Where a change of the
-sampler makes one of them uniform, that test fails and has to be changed with it.
+The default of `scir` is exact on networks of up to 2,048 nodes, as these are. Its closed form for larger ones and its
+diffusion are not, and tests state how: which quantities rank uniformly and which do not. Where a change of the sampler
+makes one of them uniform, that test fails and has to be changed with it.
 """
 
 import sys
@@ -82,28 +83,26 @@ def test_the_truth_ranks_uniformly_among_samples_of_the_default_on_sparse_networ
     assert rank_failures(harness.Setup("scir", 60, MEDIUM_STRENGTHS, ONE_CHAIN), 100) == []
 
 
-# Known errors. The issue "Error bars that are right" is to remove the first two: the tests then fail, and have to
-# assert that no quantity fails. The first remains with a step of 0.05 and batches of one node, which leaves non-links
-# in closed form as its cause.
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("nodes", "model", "networks"),
+    [(60, LARGE_STRENGTHS, 100), (20, DEFAULT, 100), (40, Model(3, alpha=1.0), 60)],
+    ids=["large strengths", "default", "soft memberships"],
+)
+def test_the_truth_ranks_uniformly_among_samples_of_the_default_in_hard_cases(nodes, model, networks):
+    """Strengths around 0.8 on sparse networks; the default prior, whose networks are dense; K alpha = 3."""
+    assert rank_failures(harness.Setup("scir", nodes, model, {**ONE_CHAIN, "sweeps": 1500}), networks) == []
+
+
+# Known errors: of the closed form for non-links, which networks of more than 2,048 nodes have, and of the diffusion.
 
 
 @pytest.mark.slow
-def test_the_default_underestimates_strengths_near_one_and_nothing_else_on_sparse_networks():
-    table = rank_table(harness.Setup("scir", 60, LARGE_STRENGTHS, ONE_CHAIN), 120)
+def test_the_closed_form_underestimates_strengths_near_one_and_nothing_else_on_sparse_networks():
+    options = {**ONE_CHAIN, "exact": False}
+    table = rank_table(harness.Setup("scir", 60, LARGE_STRENGTHS, options), 120)
     assert harness.failures(table, FALSE_ALARM) == ["strength 3"]
     assert mean_rank(table, "strength 3") > 0.55
-
-
-@pytest.mark.slow
-def test_under_the_default_prior_strengths_and_background_do_not_rank_uniformly():
-    table = rank_table(harness.Setup("scir", 20, DEFAULT, ONE_CHAIN), 120)
-    failed = set(harness.failures(table, FALSE_ALARM))
-    # Of 100 networks the p-value of a strength is between 1e-15 and 1e-3, by the seed.
-    assert len(failed & {"strength 1", "strength 2", "strength 3"}) >= 2
-    assert "background" in failed
-    # Overlaps and the probability of a pair are not uniform either with more networks, but far less wrong.
-    for quantity in ("overlap of one pair", "overlap of N/2 pairs", "probability of one pair"):
-        assert mean_rank(table, quantity) == pytest.approx(0.5, abs=0.12)
 
 
 @pytest.mark.slow
@@ -115,21 +114,12 @@ def test_the_diffusion_with_default_steps_spreads_memberships_too_evenly():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("sampler", ["cgs", "lmc"])
+@pytest.mark.parametrize("sampler", ["cgs", "lmc", "scir"])
 def test_alternating_with_networks_keeps_the_prior(sampler):
     setup = harness.Setup(sampler, 6, Model(2, alpha=0.8, eta=(2.0, 3.0)))
     assert harness.failures(harness.geweke_table(setup, 12_000, seed=1), FALSE_ALARM) == []
     wrong = harness.failures(harness.geweke_table(setup, 6000, seed=1, factor=WRONG), FALSE_ALARM)
     assert "probability of all pairs" in wrong
-
-
-@pytest.mark.slow
-def test_alternating_the_default_sampler_with_networks_keeps_overlaps_but_not_strengths():
-    """The same known error, on networks of six nodes that are far denser than real ones."""
-    setup = harness.Setup("scir", 6, Model(2, alpha=0.8, eta=(2.0, 3.0)))
-    failed = harness.failures(harness.geweke_table(setup, 2000, seed=1), FALSE_ALARM)
-    assert {"strength 1", "strength 2", "background"} <= set(failed)
-    assert not {"overlap of one pair", "overlap of N/2 pairs"} & set(failed)
 
 
 @pytest.mark.parametrize(("shift", "uniform"), [(0.0, True), (0.5, False)])

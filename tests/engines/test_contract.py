@@ -42,6 +42,9 @@ NETWORKS = {
 }
 SETTINGS = {
     "defaults": (Model(6), {}),
+    "closed form": (Model(6), {"exact": False}),
+    "exact in batches": (Model(6), {"batches": 3}),
+    "births": (Model(20), {}),
     "more communities than nodes, few slots": (Model(80), {"slots": 3, "batches": 2}),
     "dense memberships": (Model(5, alpha=0.8), {"batches": 1}),
     "background given": (Model(4, background=0.02), {"cut": 0.05, "start": "random"}),
@@ -147,8 +150,11 @@ class Shuffled(CpuEngine):
 
 
 def test_a_node_draws_the_same_wherever_it_is_stored():
-    """Random numbers are keyed by name, rows and priors are found by place; one batch, so that all read old rows."""
-    data, model, options = overlapping(), Model(6), ScirOptions(batches=1)
+    """Random numbers are keyed by name, rows and priors are found by place; one batch, so that all read old rows.
+
+    In closed form: exact sums go through members in the order of places, on one process.
+    """
+    data, model, options = overlapping(), Model(6), ScirOptions(batches=1, exact=False)
     order = np.random.default_rng(3).permutation(data.training.n_nodes)
     with Workers(2) as workers:
         plain, shuffled = (

@@ -12,9 +12,10 @@ from blockmix.graph.split import HeldOut
 from blockmix.model import Model
 from blockmix.model.reference import Globals, pair_likelihood
 from blockmix.numerics.workers import Workers
+from blockmix.samplers.scir.cpu import CpuClosed
+from blockmix.samplers.scir.diffusion.strengths import collect_pairs
 from blockmix.samplers.scir.options import ScirOptions
 from blockmix.samplers.scir.sampler import Scir
-from blockmix.samplers.scir.strengths import collect_pairs
 from blockmix.tables.layout import Key, Network, Prior, Strengths, empty_rows
 
 
@@ -31,7 +32,7 @@ def poisoned():
 
     def poison(scratch):
         for name, array in scratch._asdict().items():
-            if name != "position":
+            if name not in ("position", "at_node"):
                 array[...] = np.nan if array.dtype.kind == "f" else 10**6
         return scratch
 
@@ -167,9 +168,13 @@ class FixedStrengths(Scir):
     def __init__(self, *arguments):
         super().__init__(*arguments)
         kernels = self.kernels
-        kernels.update_strengths = lambda state, sweep: collect_pairs(
-            kernels.statistics, state.strengths.value, kernels.counts
-        )
+
+        def hold(state, _):
+            kernels._refresh_members(state)
+            if isinstance(kernels, CpuClosed):
+                collect_pairs(kernels.statistics, state.strengths.value, kernels.counts)
+
+        kernels.update_strengths = hold
 
 
 def even_rows(nodes, communities, slots, total):

@@ -23,6 +23,11 @@ DRAW_LINK = 10
 DRAW_RETRY = 11
 DRAW_TEST = 12
 DRAW_KEEP = 13
+# scir, events of non-links and the exact move of strengths
+# scir, events of non-links and the exact move of strengths
+DRAW_EVENT = 24
+DRAW_INSIDE = 25
+DRAW_SLICE = 26
 # mini-batches of sgmc, sgmc-m and svi
 DRAW_BATCH = 32
 DRAW_BATCH_NON_LINKS = 33

@@ -5,10 +5,26 @@ import pytest
 
 from blockmix.numerics.compile import from_python
 from blockmix.samplers.scir.frame import STATISTICS, Frame, NodePriors, Settings, Work, new_scratch, node_at
+from blockmix.samplers.scir.members import empty_single_lists, list_single
+from blockmix.samplers.scir.non_links import empty_bounds, set_bounds
 
 node_at = from_python(node_at)
 # Added to every node's name, so that a kernel which takes a place for a name is noticed.
 FIRST_NAME = 1000
+
+
+def lists_of(rows, communities, nodes):
+    """The members of every community."""
+    lists = empty_single_lists(communities, nodes)
+    list_single(rows, lists)
+    return lists
+
+
+def bounds_of(strengths):
+    """What bounds the likelihood of non-links."""
+    bounds = empty_bounds(len(strengths.value) - 1)
+    set_bounds(strengths.value, bounds)
+    return bounds
 
 
 @pytest.fixture(scope="session")
@@ -18,15 +34,19 @@ def kernel_case(kernel_case, poisoned):
     def build(seed, nodes=12, communities=6, slots=6, alpha=0.2, smallest=1e-3, **options):
         case = kernel_case(seed, nodes=nodes, communities=communities, slots=slots, alpha=alpha, **options)
         case.settings = Settings(0.5, 10**6, 0, 0.0, False)
-        case.scratch = poisoned(new_scratch(communities, slots, nodes))
+        case.scratch = poisoned(new_scratch(communities, slots, nodes, nodes))
         case.priors = NodePriors(np.full(nodes, alpha), np.full(nodes, smallest))
         case.names = np.arange(FIRST_NAME, FIRST_NAME + nodes, dtype=np.uint32)
+        case.lists = lambda: lists_of(case.rows, communities, nodes)
+        case.bounds = lambda: bounds_of(case.strengths)
         case.frame = lambda **changes: Frame(
             case.network,
             case.names,
             case.rows,
             case.members,
+            case.lists(),
             case.strengths,
+            case.bounds(),
             case.priors,
             case.settings,
             case.key,

@@ -1,7 +1,7 @@
 """On networks of two and three nodes the moments are those of quadrature: of the posterior, or of a move's own law.
 
-The diffusion is compared with the exact posterior; the indicators, whose non-links are in closed form (G4), with the
-law that this defines, which is within 0.006 of the posterior on these networks.
+The diffusion and the indicators are compared with the exact posterior; the indicators with non-links in closed form
+(G4), as on large networks, with the law that this defines, which is within 0.006 of the posterior on these networks.
 
 Every case runs many independent copies side by side; the means over copies are compared with a Student
 quantile of their own standard error, at a false-alarm rate of 1e-3 for the whole file, beyond a named
@@ -29,7 +29,7 @@ SMALLEST = {0.7: 1e-9, 0.05: 1e-30}
 ALLOWANCE = {0.7: 0.003, 0.05: 0.04}
 # The default alpha, K = 2, of two linked nodes and one without links.
 DEFAULT_ALPHA = (0.15, 0.15, 1.5)
-COMPARISONS = 14 * 6 + 4 + 3
+COMPARISONS = 18 * 6 + 4 + 3
 FALSE_ALARM = 1e-3 / COMPARISONS
 
 
@@ -70,18 +70,20 @@ def test_without_non_links_both_references_are_one(tiny):
 
 @pytest.mark.parametrize("alpha", SMALLEST)
 @pytest.mark.parametrize(("edges", "nodes"), [(PAIR, 2), (PATH, 3)])
-def test_indicators_have_the_moments_of_their_own_law(tiny, edges, nodes, alpha):
-    """No allowance: against quadrature with non-links resummed as (G4) does, the chain's own target."""
-    options = {"moves": "indicators", "slots": 2, "smallest": SMALLEST[alpha], "cut": 0.0}
+@pytest.mark.parametrize("exact", [True, False])
+def test_indicators_sample_the_posterior_or_the_law_of_the_closed_form(tiny, edges, nodes, alpha, exact):
+    """No allowance: against quadrature, with non-links as they are, or resummed as (G4) does in closed form."""
+    options = {"moves": "indicators", "slots": 2, "smallest": SMALLEST[alpha], "cut": 0.0, "exact": exact}
     found = tiny.sampled_moments(edges, nodes, alpha, BETA, DELTA, options, sweeps=3000, copies=50)
-    assert agrees(found, tiny.resummed_moments(edges, nodes, alpha, BETA, DELTA))
-    assert not agrees(found, tiny.resummed_moments(edges, nodes, alpha, WRONG_BETA, DELTA))
+    moments = tiny.posterior_moments if exact else tiny.resummed_moments
+    assert agrees(found, moments(edges, nodes, alpha, BETA, DELTA))
+    assert not agrees(found, moments(edges, nodes, alpha, WRONG_BETA, DELTA))
 
 
-def test_indicators_have_that_law_for_an_isolated_node_at_the_default_truncation(tiny):
+def test_indicators_sample_the_posterior_of_an_isolated_node_by_default(tiny):
     """It is all births: cut off where others are, it would be at .292 where the posterior has .309."""
     found, _ = tiny.sampled_moments(PAIR, 3, 0.15, BETA, DELTA, {"slots": 2}, sweeps=1500, copies=150)
-    exact, _ = tiny.resummed_moments(PAIR, 3, 0.15, BETA, DELTA)
+    exact, _ = tiny.posterior_moments(PAIR, 3, 0.15, BETA, DELTA)
     gap, noise = distance(found, exact)
     assert gap[2] <= noise[2]
     assert noise[2] < 0.01
@@ -89,9 +91,9 @@ def test_indicators_have_that_law_for_an_isolated_node_at_the_default_truncation
 
 def test_by_default_a_node_without_links_has_a_concentration_of_its_own(tiny):
     found = tiny.sampled_moments(PAIR, 3, None, BETA, DELTA, {"slots": 2}, sweeps=1500, copies=150)
-    gap, noise = distance(found[1], tiny.resummed_moments(PAIR, 3, DEFAULT_ALPHA, BETA, DELTA)[1])
+    gap, noise = distance(found[1], tiny.posterior_moments(PAIR, 3, DEFAULT_ALPHA, BETA, DELTA)[1])
     assert gap[2] <= noise[2] < 0.01
-    gap, noise = distance(found[1], tiny.resummed_moments(PAIR, 3, DEFAULT_ALPHA[0], BETA, DELTA)[1])
+    gap, noise = distance(found[1], tiny.posterior_moments(PAIR, 3, DEFAULT_ALPHA[0], BETA, DELTA)[1])
     assert gap[2] > noise[2]
 
 

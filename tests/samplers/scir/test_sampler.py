@@ -165,7 +165,7 @@ def test_strengths_move_by_the_default_step(warm_up, step):
     model = Model(communities, eta=(2.0, 3.0), background=0.01)
     data = no_hold_out(planted(40, 3, degree=6, seed=1).graph)
     with Workers(1) as workers:
-        sampler = Scir(data, model, ScirOptions(), workers)
+        sampler = Scir(data, model, ScirOptions(exact=False), workers)
         state = sampler.init((3, 4))
         state.strengths.total[:] = start
         state.strengths.value[:-1] = value

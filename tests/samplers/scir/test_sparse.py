@@ -22,6 +22,7 @@ from blockmix.samplers.scir.diffusion.non_links import (
     non_link_exposure,
 )
 from blockmix.samplers.scir.diffusion.sparse import update_range
+from blockmix.samplers.scir.diffusion.strengths import PairCounts, collect_pairs
 from blockmix.samplers.scir.frame import (
     EXPOSURE,
     LINKS_INSIDE,
@@ -41,7 +42,6 @@ from blockmix.samplers.scir.rows import (
     load_row,
     write_row,
 )
-from blockmix.samplers.scir.strengths import PairCounts, collect_pairs
 from blockmix.tables.layout import FIXED_POINT, Network, Strengths, empty_rows
 
 # Kernels that others are compiled into cannot be called from Python as they are.

@@ -26,5 +26,10 @@ MOST_EXPECTED_BIRTHS_WITHOUT_LINKS = 32.0
 BACKGROUND_HELD_DOWN, BACKGROUND_SHARE = 50, 0.1
 # The step h in warm-up, WARM_UP_STEP/sqrt(1 + sweep/WARM_UP_DECAY): the schedule of the first prototype, kept.
 WARM_UP_STEP, WARM_UP_DECAY = 2.0, 50.0
+# Nodes of one batch move at the same time, each given the old rows of the others. A large network has so many batches.
+BATCHES = 5
+# Up to so many nodes a sweep is exact: node by node, with non-links summed member by member. Beyond that a sum takes
+# longer than all else that is done for a node, and non-links are in closed form (lab notes, "exact sums").
+MOST_EXACT = 2048
 # A batch of fewer nodes is copied into the table sooner than a second thread has started: benchmarks/speed.py.
 WORTH_COMMITTING_TOGETHER = 8192

@@ -13,14 +13,19 @@ from numpy.typing import NDArray
 
 from blockmix.numerics.compile import inlined_lean_kernel
 from blockmix.numerics.philox import philox4x32, stream_word
+from blockmix.samplers.scir.non_links import Bounds
 from blockmix.tables.layout import Key, Network, Rows, Strengths
 
 # Columns of the statistics gathered for every community.
 MEMBERS, MEMBERS_SQUARED, LINKS_INSIDE, EXPOSURE = 0, 1, 2, 3
-STATISTICS = 4
+# The exact move of strengths counts the links made inside, and sums pi_ak pi_bk and pi_ak pi_bk m_k over non-links.
+OVERLAP, CURVED = 3, 4
+STATISTICS = 5
 # Communities drawn in by the neighbours of one node that are looked at in one update, at most.
 MAX_CANDIDATES = 48
 MAX_BIRTHS = 64
+# Rows that hold all communities are drawn whole where the smallest phi is at most this: there is nothing to cut off.
+EVERYWHERE = 1e-9
 
 
 class NodePriors(NamedTuple):
@@ -33,7 +38,8 @@ class NodePriors(NamedTuple):
 class Settings(NamedTuple):
     """How a node is updated: step h, neighbours n_1, non-links n_0, candidate cut, the pull of (P1).
 
-    `non_link_weight` is what a non-link counts: below one where held-out pairs took a larger share of the links.
+    `non_link_weight` is what a non-link counts: below one where held-out pairs took a larger share of the links. With
+    `exact` non-links are summed member by member.
     """
 
     step: float
@@ -42,20 +48,36 @@ class Settings(NamedTuple):
     cut: float
     pull: bool
     non_link_weight: float = 1.0
+    exact: bool = False
+
+
+class MemberLists(NamedTuple):
+    """The members of every community: a place and its weight, listed by community and by batch of nodes.
+
+    Those of k in batch b are the entries begin[k, b], begin[k, b] + 1, ..., size[k, b] of them.
+    """
+
+    place: NDArray[np.int32]
+    weight: NDArray[np.float32]
+    begin: NDArray[np.int64]
+    size: NDArray[np.int32]
 
 
 class Frame(NamedTuple):
     """All that an update reads. `names[place]` is the global number of the node in that row of the tables.
 
     Rows, links and priors are found by place; random numbers are keyed by name, so that it does not matter where a node
-    is stored. `members` holds S_k and Q_k, the sums of pi_ak and of its square over all nodes.
+    is stored. `members` holds S_k and Q_k, the sums of pi_ak and of its square over all nodes. Where sums are exact,
+    `lists` names the members and `bounds` bounds the likelihood of non-links.
     """
 
     network: Network
     names: NDArray[np.uint32]
     rows: Rows
     members: NDArray[np.float64]
+    lists: MemberLists
     strengths: Strengths
+    bounds: Bounds
     priors: NodePriors
     settings: Settings
     key: Key
@@ -118,6 +140,10 @@ class Scratch(NamedTuple):
     entry: NDArray[np.int32]
     link_weight: NDArray[np.float64]
     uniforms: NDArray[np.float64]
+    at_node: NDArray[np.int8]
+    touched: NDArray[np.int32]
+    v_old: NDArray[np.float64]
+    v_new: NDArray[np.float64]
 
 
 class Work(NamedTuple):
@@ -131,8 +157,11 @@ class Work(NamedTuple):
     sums: NDArray[np.int64]
 
 
-def new_scratch(communities: int, slots: int, largest_degree: int) -> Scratch:
-    """Allocate the work space of one worker: a place for every community that a node's neighbours can be in."""
+def new_scratch(communities: int, slots: int, largest_degree: int, nodes: int = 0) -> Scratch:
+    """Allocate the work space of one worker: a place for every community that a node's neighbours can be in.
+
+    `nodes` is the number of nodes where non-links are summed exactly, and 0 where they are not.
+    """
     size = slots + max(min(communities, largest_degree * slots), MAX_CANDIDATES) + 2 * MAX_BIRTHS
     entries = max(largest_degree * slots, 1)
     return Scratch(
@@ -160,6 +189,10 @@ def new_scratch(communities: int, slots: int, largest_degree: int) -> Scratch:
         entry=np.zeros(entries, dtype=np.int32),
         link_weight=np.zeros(entries),
         uniforms=np.zeros((largest_degree + 1, 2)),
+        at_node=np.zeros(nodes, dtype=np.int8),
+        touched=np.zeros(nodes, dtype=np.int32),
+        v_old=np.zeros(nodes),
+        v_new=np.zeros(nodes),
     )
 
 

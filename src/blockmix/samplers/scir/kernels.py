@@ -25,17 +25,17 @@ class Measures(NamedTuple):
 class ScirKernels(Protocol):
     """The parts of a sweep. `Scir.step` calls them in the only right order, with the reasons."""
 
-    def refresh_members(self, state: ScirState) -> None:
-        """Bring S_k and Q_k, the sums of memberships over nodes, up to date with the rows."""
+    def begin(self, state: ScirState, sweep: Sweep) -> None:
+        """Prepare what a sweep needs of the strengths and rows as they are."""
 
     def redraw(self, batch: int, state: ScirState, sweep: Sweep) -> None:
-        """Draw new rows for the nodes of a batch from the old rows of all, and set them aside."""
+        """Draw new rows for the nodes of a batch from the old rows of all, then put them into the table."""
 
-    def commit(self, batch: int, state: ScirState) -> None:
-        """Copy the rows set aside into the table."""
+    def redraw_all(self, state: ScirState, sweep: Sweep) -> None:
+        """Do the same for all batches, in one call: for small networks."""
 
     def update_strengths(self, state: ScirState, sweep: Sweep) -> None:
-        """Draw strengths and background from the pair counts that `redraw` has gathered."""
+        """Draw strengths and background given the rows of all nodes."""
 
     def measures(self) -> Measures:
         """Return what the sweep measured, and begin anew."""

@@ -19,7 +19,10 @@ class ScirOptions:
         slots: communities a node can be in at once, L.
         moves: "indicators", "cir", or "auto": "cir" where `non_links` or `form="dense"` needs it,
             otherwise "indicators".
-        batches: batches a sweep; nodes of one batch read the same state.
+        batches: batches a sweep; nodes of one batch read the same state. By default 5, and one node after the other
+            on networks of up to 2,048 nodes.
+        exact: of "indicators" alone: whether non-links are summed member by member instead of in closed form. By
+            default on networks of up to 2,048 nodes; on larger ones it is slow.
         smallest: a phi below this is dropped and may be born again; in units of links.
         cut: a neighbour's community is looked at where its weight is above this.
         start: "partition" or "random".
@@ -33,7 +36,8 @@ class ScirOptions:
 
     slots: int = 16
     moves: str = "auto"
-    batches: int = 5
+    batches: int | None = None
+    exact: bool | None = None
     smallest: float = 0.005
     cut: float = 0.0
     start: str = "partition"
@@ -47,7 +51,8 @@ class ScirOptions:
         for name, least, most in (
             ("slots", 1, MOST_SLOTS), ("batches", 1, 10**6), ("neighbors", 1, 10**9), ("non_links", 0, 10**9)
         ):  # fmt: skip
-            check_count(name, getattr(self, name), least, most)
+            if name != "batches" or self.batches is not None:
+                check_count(name, getattr(self, name), least, most)
         for name in ("smallest", "step"):
             check_positive(name, getattr(self, name))
         if not isinstance(self.cut, float | int) or not 0 <= self.cut < 1:
@@ -60,6 +65,12 @@ class ScirOptions:
             check_choice(name, getattr(self, name), known)
         if not isinstance(self.weighted, bool):
             raise InputError(f"weighted must be True or False, not {self.weighted!r}")
+        if self.exact is not None and not isinstance(self.exact, bool):
+            raise InputError(f"exact must be true or false, not {self.exact!r}")
+        if self.exact and self.local_move != "indicators":
+            raise InputError(
+                'exact belongs to moves="indicators": leave it out, or non_links, form and moves'
+            )
         if self.non_links and self.moves == "indicators":
             raise InputError('non_links belongs to moves="cir": leave out moves, or non_links')
         if self.form == "dense" and self.moves == "indicators":

@@ -16,13 +16,15 @@ from blockmix.numerics.special import expint_e1
 from blockmix.samplers.contract import ChainKey
 from blockmix.samplers.data import non_link_weight
 from blockmix.samplers.scir.constants import (
+    BATCHES,
+    MOST_EXACT,
     MOST_EXPECTED_BIRTHS,
     MOST_EXPECTED_BIRTHS_WITHOUT_LINKS,
     SMALLER_WITHOUT_LINKS,
     WARM_UP_DECAY,
     WARM_UP_STEP,
 )
-from blockmix.samplers.scir.frame import Batch, NodePriors, Settings
+from blockmix.samplers.scir.frame import EVERYWHERE, Batch, NodePriors, Settings
 from blockmix.samplers.scir.options import ScirOptions
 from blockmix.tables.layout import Key, Rows, Strengths
 
@@ -68,8 +70,8 @@ class Problem:
         degrees = np.diff(shard.network.offsets)
         weight = non_link_weight(data) if options.weighted else 1.0
         return cls(
-            shard, model, options, node_priors(model, options, degrees), prior, graph.n_edges,
-            graph.n_pairs - graph.n_edges - len(data.hidden_neighbors) // 2, weight, graph.density,
+            shard, model, options, node_priors(model, options, degrees, is_exact(options, len(degrees))), prior,
+            graph.n_edges, graph.n_pairs - graph.n_edges - len(data.hidden_neighbors) // 2, weight, graph.density,
         )  # fmt: skip
 
     @property
@@ -93,9 +95,19 @@ class Problem:
         return self.communities if self.dense else self.options.slots
 
     @property
+    def exact(self) -> bool:
+        """Whether non-links are summed member by member, so that nothing of them is approximated."""
+        return is_exact(self.options, self.nodes)
+
+    @property
+    def in_turn(self) -> bool:
+        """Whether a sweep goes node by node, on one thread."""
+        return self.exact and self.options.batches is None and self.nodes <= MOST_EXACT
+
+    @property
     def batches(self) -> int:
-        """Batches a sweep."""
-        return min(self.options.batches, self.nodes)
+        """Batches a sweep, of a network that is not swept in turn."""
+        return min(self.options.batches or BATCHES, self.nodes)
 
     def batch(self, number: int) -> tuple[Batch, int]:
         """Return a batch, which takes every so many-th node, and how many nodes it has."""
@@ -105,8 +117,17 @@ class Problem:
         """Return what is fixed for sweep `number` of a chain."""
         o = self.options
         step = warm_up_step(number) if warm_up else float(o.step)
-        settings = Settings(step, o.neighbors, o.non_links, float(o.cut), warm_up, self.non_link_weight)
+        settings = Settings(
+            step, o.neighbors, o.non_links, float(o.cut), warm_up, self.non_link_weight, self.exact
+        )
         return Sweep(settings, Key(np.uint32(key[0]), np.uint32(key[1]), np.uint32(number)), warm_up)
+
+
+def is_exact(options: ScirOptions, nodes: int) -> bool:
+    """Return whether non-links are summed exactly: as asked for, or by the number of nodes."""
+    if options.local_move != "indicators":
+        return False
+    return nodes <= MOST_EXACT if options.exact is None else options.exact
 
 
 def warm_up_step(sweep: int) -> float:
@@ -125,9 +146,14 @@ def smallest_kept(concentration: float, smallest: float, most_births: float) -> 
     return smallest
 
 
-def node_priors(model: Model, options: ScirOptions, degrees: NDArray[np.int64]) -> NodePriors:
-    """Return the concentration of every node, and the smallest phi it keeps: less where it has no links."""
+def node_priors(model: Model, options: ScirOptions, degrees: NDArray[np.int64], exact: bool) -> NodePriors:
+    """Return the concentration of every node, and the smallest phi it keeps: less where it has no links.
+
+    Where sums are exact and rows have a slot for every community, nothing is cut off.
+    """
     k, smallest = model.communities, float(options.smallest)
+    if exact and k <= options.slots:
+        return NodePriors(model.concentrations(degrees), np.full(len(degrees), min(smallest, EVERYWHERE)))
     linked = smallest_kept(k * model.concentration, smallest, MOST_EXPECTED_BIRTHS)
     unlinked = smallest_kept(
         k * model.unlinked_concentration,

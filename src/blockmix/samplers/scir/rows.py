@@ -62,20 +62,25 @@ def weight_in(b: int, k: Index, rows: Rows) -> float:
 
 
 @inlined_lean_kernel
+def leave_out(b: int, rows: Rows, scratch: Scratch) -> None:
+    """Add what b weighs in the local communities to the sums over those that are no non-neighbours."""
+    for j in range(rows.words.shape[1] // 2):
+        k = rows.words[b, 2 * j]
+        if k < 0:
+            break
+        at = scratch.position[k]
+        if at >= 0:
+            pi_b = np.float64(rows.weights[b, 2 * j + 1])
+            scratch.near[at] += pi_b
+            scratch.near_squared[at] += pi_b * pi_b
+
+
+@inlined_lean_kernel
 def leave_out_hidden(node: Node, frame: Frame, scratch: Scratch) -> None:
     """Count held-out partners with the neighbours that (S3) leaves out: they are no non-neighbours either."""
-    network, rows = frame.network, frame.rows
+    network = frame.network
     for i in range(network.hidden_offsets[node.place], network.hidden_offsets[node.place + 1]):
-        b = network.hidden_neighbors[i]
-        for j in range(rows.words.shape[1] // 2):
-            k = rows.words[b, 2 * j]
-            if k < 0:
-                break
-            at = scratch.position[k]
-            if at >= 0:
-                pi_b = np.float64(rows.weights[b, 2 * j + 1])
-                scratch.near[at] += pi_b
-                scratch.near_squared[at] += pi_b * pi_b
+        leave_out(network.hidden_neighbors[i], frame.rows, scratch)
 
 
 @inlined_lean_kernel
@@ -132,8 +137,18 @@ def sort_largest_first(count: int, phis: np.ndarray, communities: np.ndarray) ->
 
 
 @inlined_lean_kernel
+def leave_sums(own: int, scratch: Scratch, statistics: np.ndarray) -> None:
+    """Take the node's old memberships out of the sums over nodes."""
+    for at in range(own):
+        k, pi = scratch.community[at], scratch.pi[at]
+        statistics[k, MEMBERS] -= np.int64(pi * FIXED_POINT)
+        statistics[k, MEMBERS_SQUARED] -= np.int64(pi * pi * FIXED_POINT)
+
+
+@inlined_lean_kernel
 def gather_statistics(own: int, strengths: Strengths, scratch: Scratch, statistics: np.ndarray) -> float:
     """(S6) Add this node's half of the pairs inside each of its communities; returns that of the links."""
+    leave_sums(own, scratch, statistics)
     inside = 0.0
     for at in range(own):
         k = scratch.community[at]
@@ -142,8 +157,6 @@ def gather_statistics(own: int, strengths: Strengths, scratch: Scratch, statisti
         inside += links
         statistics[k, LINKS_INSIDE] += np.int64(links * FIXED_POINT)
         statistics[k, EXPOSURE] += np.int64(0.5 * pi * scratch.exposure[at] * FIXED_POINT)
-        statistics[k, MEMBERS] -= np.int64(pi * FIXED_POINT)
-        statistics[k, MEMBERS_SQUARED] -= np.int64(pi * pi * FIXED_POINT)
     return inside
 
 
@@ -173,3 +186,14 @@ def commit_range(begin: int, end: int, batch: Batch, rows: Rows, fresh: Rows) ->
         rows.total[place] = fresh.total[i]
         for j in range(rows.words.shape[1]):
             rows.words[place, j] = fresh.words[i, j]
+
+
+@lean_kernel
+def merge_members(statistics: np.ndarray, sums: np.ndarray, members: np.ndarray) -> None:
+    """Add the workers' changes of S_k and Q_k to the running sums, and give these as float64."""
+    for k in range(len(sums)):
+        for column in range(2):
+            for worker in range(len(statistics)):
+                sums[k, column] += statistics[worker, k, column]
+                statistics[worker, k, column] = 0
+            members[k, column] = sums[k, column] / FIXED_POINT

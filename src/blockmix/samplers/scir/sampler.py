@@ -62,6 +62,8 @@ class Scir:
             moves=self.options.moves,
             non_links=self.options.non_links,
             form="dense" if self.problem.dense else "sparse",
+            batches=None if self.problem.in_turn else 2,
+            exact=self.problem.exact if self.options.local_move == "indicators" else None,
         )
         with Workers(1) as one:
             sampler = Scir(small_network(), Model(2), options, one)
@@ -99,17 +101,18 @@ class Scir:
     def step(self, state: ScirState, key: ChainKey, warm_up: bool) -> Info:
         """Make one sweep: every node once, in batches, and then the strengths.
 
-        The order is the only right one. A batch needs S_k and Q_k of the rows as they are now; its nodes read old rows
-        only, so that new ones are set aside until all are drawn; and the strengths are drawn last, from the pair counts
-        that every batch has added to.
+        The order is the only right one. A batch needs S_k and Q_k and the lists of members of the rows as they are now;
+        its nodes read old rows only, so that new ones are set aside until all are drawn; and the strengths are drawn
+        last, given the rows of all.
         """
         kernels, sweep = self.kernels, self.problem.sweep(state.sweep, key, warm_up)
-        for batch in range(self.problem.batches):
-            kernels.refresh_members(state)
-            kernels.redraw(batch, state, sweep)
-            kernels.commit(batch, state)
-            self.engine.comm.exchange(state.rows, batch)
-        kernels.refresh_members(state)
+        kernels.begin(state, sweep)
+        if self.problem.in_turn:
+            kernels.redraw_all(state, sweep)
+        else:
+            for batch in range(self.problem.batches):
+                kernels.redraw(batch, state, sweep)
+                self.engine.comm.exchange(state.rows, batch)
         kernels.update_strengths(state, sweep)
         state.sweep += 1
         return Info(float(state.strengths.value[-1]), self.nodes, 1, kernels.measures()._asdict())
@@ -169,9 +172,9 @@ class Scir:
 def kernels_of(problem: Problem, engine: Engine) -> ScirKernels:
     """Return the twin of the kernels that belongs to an engine."""
     if engine.name == "cpu":
-        from blockmix.samplers.scir.cpu import CpuKernels
+        from blockmix.samplers.scir.cpu import CpuClosed, CpuExact
 
-        return CpuKernels(problem, engine)
+        return (CpuExact if problem.exact else CpuClosed)(problem, engine)
     if engine.name == "reference":
         from blockmix.samplers.scir.reference.kernels import ReferenceKernels
 

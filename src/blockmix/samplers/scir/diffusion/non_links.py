@@ -9,7 +9,8 @@ from blockmix.numerics.compile import inlined_lean_kernel, lean_kernel
 from blockmix.numerics.purposes import DRAW_NON_LINKS
 from blockmix.samplers.scir.exposure import LEAST_DENOMINATOR, resummed_exposure
 from blockmix.samplers.scir.frame import MEMBERS, MEMBERS_SQUARED, Frame, Node, Scratch, random_words
-from blockmix.tables.layout import Network, Strengths
+from blockmix.samplers.scir.non_links import is_non_link
+from blockmix.tables.layout import Strengths
 
 
 @lean_kernel
@@ -46,27 +47,6 @@ def mean_exposure(own: int, strengths: Strengths, scratch: Scratch) -> float:
         k = scratch.community[at]
         mean += scratch.pi[at] * excess(strengths.value[k], background) * scratch.exposure[at]
     return mean
-
-
-@lean_kernel
-def contains(entries: np.ndarray, begin: int, end: int, value: int) -> bool:
-    """Search for a value in the increasing entries[begin:end], by bisection."""
-    low, high = begin, end
-    while low < high:
-        middle = (low + high) // 2
-        if entries[middle] < value:
-            low = middle + 1
-        else:
-            high = middle
-    return low < end and entries[low] == value
-
-
-@lean_kernel
-def is_non_link(a: int, b: int, network: Network) -> bool:
-    """Return whether a and b are two nodes observed not to be linked."""
-    if a == b or contains(network.neighbors, network.offsets[a], network.offsets[a + 1], b):
-        return False
-    return not contains(network.hidden_neighbors, network.hidden_offsets[a], network.hidden_offsets[a + 1], b)
 
 
 @lean_kernel

@@ -16,6 +16,7 @@ from blockmix.numerics.prefetch import prefetch_row
 from blockmix.numerics.purposes import DRAW_BIRTH_SIZE, DRAW_BIRTHS, DRAW_SIZE, DRAW_TEST
 from blockmix.numerics.variates import gamma, poisson, uniform32, uniform53
 from blockmix.samplers.scir.frame import (
+    EVERYWHERE,
     MAX_BIRTHS,
     Batch,
     Frame,
@@ -28,15 +29,20 @@ from blockmix.samplers.scir.frame import (
 )
 from blockmix.samplers.scir.indicators.links import draw_links, draw_links_again, draw_uniforms
 from blockmix.samplers.scir.indicators.near import list_neighbors, read_neighbors
+from blockmix.samplers.scir.indicators.sums import bracket, exact_gain
 from blockmix.samplers.scir.indicators.tilts import (
     add_outsider,
+    closed_gain,
     outsider,
-    residual_gain,
     set_exposure,
     set_tilts,
+    tilt_gain,
 )
-from blockmix.samplers.scir.rows import gather_statistics, keep_largest, load_row, write_row
+from blockmix.samplers.scir.rows import gather_statistics, keep_largest, leave_sums, load_row, write_row
 from blockmix.tables.layout import FIXED_POINT, Key, Rows
+
+# Rounding of the sums that bound log T: a test that is closer than this is decided by the exact sum.
+MARGIN = 1e-6
 
 
 @inlined_lean_kernel
@@ -85,8 +91,28 @@ def draw_births(node: Node, count: int, frame: Frame, tilt: Tilt, scratch: Scrat
 
 
 @inlined_lean_kernel
+def draw_everywhere(node: Node, count: int, frame: Frame, tilt: Tilt, scratch: Scratch) -> int:
+    """(G4) Draw phi_k ~ Gamma(alpha)/lambda_k wherever k has no links, with nothing cut off; returns the local count.
+
+    For rows that hold all communities, where births above a smallest phi would be many.
+    """
+    key = frame.key
+    for k in range(len(frame.members)):
+        at = int(scratch.position[k])
+        if at < 0:
+            at = count
+            add_outsider(k, at, outsider(node, k, frame, tilt, scratch), scratch)
+            count += 1
+        if scratch.count[at] == 0.0:
+            word = stream_word(DRAW_BIRTH_SIZE, k)
+            size = gamma(node.alpha, key.low, key.high, node.name, key.sweep, word, np.uint32(0))
+            scratch.phi[at] = size * scratch.inverse[at]
+    return count
+
+
+@inlined_lean_kernel
 def accept_or_restore(
-    count: int, own: int, word: np.uint32, frame: Frame, tilt: Tilt, scratch: Scratch
+    node: Node, count: int, own: int, word: np.uint32, frame: Frame, tilt: Tilt, scratch: Scratch
 ) -> bool:
     """(G4) Accept the new phi with probability min(1, e^gain), or put the old ones back."""
     total = 0.0
@@ -94,8 +120,15 @@ def accept_or_restore(
         total += scratch.phi[at]
     accepted = False
     if total > 0.0:
-        gain = residual_gain(count, own, total, frame.strengths, tilt, scratch)
-        accepted = gain >= 0.0 or uniform32(word) < math.exp(gain)
+        # The least gain that is accepted.
+        least = math.log(uniform32(word)) - tilt_gain(count, own, total, tilt, scratch)
+        if frame.settings.exact:
+            low, high = bracket(count, own, total, frame, scratch)
+            accepted = low > least + MARGIN
+            if not accepted and high >= least - MARGIN:
+                accepted = exact_gain(node, count, own, total, frame, scratch) > least
+        else:
+            accepted = closed_gain(count, own, total, frame.strengths, tilt, scratch) > least
     if not accepted:
         for at in range(count):
             scratch.phi[at] = scratch.old[at] if at < own else 0.0
@@ -118,8 +151,13 @@ def redraw_node(node: Node, at: int, frame: Frame, fresh: Rows, work: Work) -> t
     draw_links(node, own, frame, scratch)
     # The tilts and the statistics of the strengths need the sums over neighbours, and the old memberships.
     tilt = set_tilts(node, count, frame, scratch)
-    set_exposure(own, frame.strengths, scratch)
-    inside = gather_statistics(own, frame.strengths, scratch, work.statistics)
+    # Where sums are exact the strengths read all pairs themselves, when all nodes have moved.
+    inside = 0.0
+    if frame.settings.exact:
+        leave_sums(own, scratch, work.statistics)
+    else:
+        set_exposure(own, frame.strengths, scratch)
+        inside = gather_statistics(own, frame.strengths, scratch, work.statistics)
     coin, word, _, _ = random_words(node, DRAW_TEST, 0, 0, frame.key)
     backwards = coin & np.uint32(1) == np.uint32(1)
     count = draw_links_again(node, count, backwards, frame, tilt, scratch)
@@ -127,8 +165,11 @@ def redraw_node(node: Node, at: int, frame: Frame, fresh: Rows, work: Work) -> t
     for position in range(own):
         scratch.old[position] = scratch.phi[position]
     draw_sizes(node, count, frame.key, scratch)
-    count = draw_births(node, count, frame, tilt, scratch)
-    accepted = accept_or_restore(count, own, word, frame, tilt, scratch)
+    if node.smallest <= EVERYWHERE and len(frame.members) <= frame.rows.words.shape[1] // 2:
+        count = draw_everywhere(node, count, frame, tilt, scratch)
+    else:
+        count = draw_births(node, count, frame, tilt, scratch)
+    accepted = accept_or_restore(node, count, own, word, frame, tilt, scratch)
     # Empties the local lists, so that the next node finds none.
     kept, dropped = keep_largest(count, frame.rows.words.shape[1] // 2, node.smallest, scratch)
     write_row(kept, at, fresh, scratch, work.statistics)

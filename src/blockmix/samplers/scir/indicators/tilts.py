@@ -40,7 +40,7 @@ def rest_of(
     if rest <= LEAST_REST:
         return 0.0, 0.0
     squares = members[k, MEMBERS_SQUARED] - pi * pi - near_squared
-    return rest, min(max(squares, LEAST_SQUARES * rest), rest)
+    return rest, min(max(squares, 0.0), rest)
 
 
 @inlined_lean_kernel
@@ -49,7 +49,10 @@ def set_exposure(own: int, strengths: Strengths, scratch: Scratch) -> None:
     free = 1.0 - strengths.value[-1]
     for at in range(own):
         scratch.exposure[at] = resummed_exposure(
-            scratch.rest[at], scratch.squares[at], scratch.excess[at] * scratch.pi[at], free
+            scratch.rest[at],
+            max(scratch.squares[at], LEAST_SQUARES * scratch.rest[at]),
+            scratch.excess[at] * scratch.pi[at],
+            free,
         )
 
 
@@ -113,7 +116,7 @@ def log_of_non_links(v: float, rest: float, squares: float) -> float:
 
     The first has members of equal weight, the second members that weigh one or next to nothing.
     """
-    share = squares / rest
+    share = max(squares, LEAST_SQUARES * rest) / rest
     if abs(v) < SERIES_LIMIT:
         w = v * share
         equal_weights = -v * (1.0 + w * (1.0 / 2.0 + w * (1.0 / 3.0 + w * (1.0 / 4.0 + w / 5.0))))
@@ -125,23 +128,32 @@ def log_of_non_links(v: float, rest: float, squares: float) -> float:
 
 
 @inlined_lean_kernel
-def residual_gain(
+def tilt_gain(count: int, own: int, total: float, tilt: Tilt, scratch: Scratch) -> float:
+    """(G4) Compute A log(sum lambda_k pi_k), new memberships less old: the proposal's part of non-links, taken back."""
+    new, old = 0.0, 0.0
+    for at in range(count):
+        new += scratch.tilt[at] * scratch.phi[at] / total
+        if at < own:
+            old += scratch.tilt[at] * scratch.pi[at]
+    return tilt.mass * math.log(new / old)
+
+
+@inlined_lean_kernel
+def closed_gain(
     count: int, own: int, total: float, strengths: Strengths, tilt: Tilt, scratch: Scratch
 ) -> float:
-    """(G4) Compute what is left to the test: log T + A log(sum lambda_k pi_k), new memberships less old."""
+    """(G4) Compute log T in closed form, new memberships less old."""
     scale = 1.0 / (1.0 - strengths.value[-1])
     share = 1.0 / total
-    new, old, result = 0.0, 0.0, 0.0
+    result = 0.0
     for at in range(count):
         rest, v = scratch.rest[at], scratch.excess[at] * scale
         if scratch.phi[at] > 0.0:
             pi = scratch.phi[at] * share
-            new += scratch.tilt[at] * pi
             if rest > 0.0:
                 result += log_of_non_links(v * pi, rest, scratch.squares[at])
         if at < own:
             pi = scratch.pi[at]
-            old += scratch.tilt[at] * pi
             if rest > 0.0:
                 result -= log_of_non_links(v * pi, rest, scratch.squares[at])
-    return tilt.weight * result + tilt.mass * math.log(new / old)
+    return tilt.weight * result

@@ -26,7 +26,7 @@ from blockmix.numerics.purposes import (
 )
 from blockmix.numerics.variates import gamma, poisson, uniform32, uniform53
 from blockmix.samplers.scir.constants import LEAST_LISTED, LEAST_TILT
-from blockmix.samplers.scir.frame import MAX_BIRTHS
+from blockmix.samplers.scir.frame import EVERYWHERE, MAX_BIRTHS
 from blockmix.samplers.scir.indicators.tilts import LEAST_NON_LINK, LEAST_REST, LEAST_SQUARES
 from blockmix.samplers.scir.indicators.unshared import MOST_ATTEMPTS
 from blockmix.tables.layout import Key
@@ -43,7 +43,8 @@ class View:
     """What one node sees: its own row and total, rows of neighbours and of held-out partners, and the globals.
 
     `members` and `squares` are S_k and Q_k, `beta` and `delta` strengths and background, `weight` what a non-link
-    counts, `cut` the least weight of a neighbour's community that is looked at.
+    counts, `cut` the least weight of a neighbour's community that is looked at. `non_links` has the rows of all
+    non-links where they are summed exactly, and is None where they are in closed form; `slots` is what a row can hold.
     """
 
     name: int
@@ -59,6 +60,8 @@ class View:
     weight: float
     cut: float
     key: Key
+    slots: int
+    non_links: list[Row] | None
     listed: list[int] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -97,6 +100,11 @@ class View:
             return 0.0, 0.0
         squares = float(self.squares[k]) - mine * mine - squared
         return rest, min(max(squares, LEAST_SQUARES * rest), rest)
+
+    @property
+    def everywhere(self) -> bool:
+        """Whether every community is drawn, because a row holds all of them and nothing is cut off."""
+        return self.smallest <= EVERYWHERE and len(self.beta) <= self.slots
 
 
 def choose(weights: Iterable[tuple[int, float]], u: float) -> int:
@@ -279,6 +287,14 @@ def draw_phi(view: View, tilts: Tilts, indicators: list[int], known: list[int]) 
             phi[k] = size / tilts.of(k)
         else:
             phi[k] = 0.0
+    if view.everywhere:
+        for k in range(len(view.beta)):
+            if k not in indicators:
+                word = stream_word(DRAW_BIRTH_SIZE, k)
+                phi[k] = gamma(view.alpha, key.low, key.high, name, key.sweep, word, np.uint32(0)) / tilts.of(
+                    k
+                )
+        return phi
     envelope = jump_envelope(view.smallest * tilts.least)
     expected = len(view.beta) * view.alpha * (envelope.near + envelope.far)
     births = poisson(expected, key.low, key.high, name, key.sweep, stream_word(DRAW_BIRTHS, 0), np.uint32(0))
@@ -293,18 +309,28 @@ def draw_phi(view: View, tilts: Tilts, indicators: list[int], known: list[int]) 
     return phi
 
 
-def log_residual(view: View, tilts: Tilts, pi: Row) -> float:
-    """(G4) Compute log T(pi) + A log(sum_k lambda_k pi_k), T being resummed as the mean of the two cases of (S5)."""
-    result = 0.0
+def log_non_links(view: View, pi: Row) -> float:
+    """(G4) Compute log T(pi): exactly, or resummed as the mean of the two cases of (S5)."""
+    result, scale = 0.0, 1.0 / (1.0 - view.delta)
+    if view.non_links is not None:
+        for row in view.non_links:
+            v = sum(scale * view.d(k) * share * row[k] for k, share in pi.items() if k in row)
+            result += math.log1p(-v)
+        return view.weight * result
     for k, share in pi.items():
         rest, squares = view.rest(k)
         if rest > 0.0 and share > 0.0:
-            v, part = view.d(k) * share / (1.0 - view.delta), squares / rest
+            v, part = view.d(k) * share * scale, squares / rest
             equal = math.log(max(1.0 - v * part, LEAST_NON_LINK)) / part
             all_or_nothing = part * math.log(max(1.0 - v, LEAST_NON_LINK)) - (1.0 - part) * v
             result += 0.5 * rest * (equal + all_or_nothing)
+    return view.weight * result
+
+
+def log_residual(view: View, tilts: Tilts, pi: Row) -> float:
+    """(G4) Compute log T(pi) + A log(sum_k lambda_k pi_k)."""
     tilted = sum(tilts.of(k) * share for k, share in pi.items())
-    return view.weight * result + tilts.mass * math.log(tilted)
+    return log_non_links(view, pi) + tilts.mass * math.log(tilted)
 
 
 def redraw_node(view: View, total: float) -> tuple[Row, bool]:

@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 from blockmix.errors import InputError
 from blockmix.model.reference import pair_likelihood
 from blockmix.samplers.scir.constants import BACKGROUND_HELD_DOWN, BACKGROUND_SHARE
+from blockmix.samplers.scir.diffusion.strengths import draw_theta
 from blockmix.samplers.scir.kernels import Measures
 from blockmix.samplers.scir.problem import Problem, ScirState, Sweep
 from blockmix.samplers.scir.reference.diffusion import exposure_of
 from blockmix.samplers.scir.reference.indicators import Row, View, keep_largest, redraw_node
-from blockmix.samplers.scir.strengths import draw_theta
+from blockmix.samplers.scir.reference.strengths import Pairs, draw_strengths, non_links_of
 from blockmix.tables.layout import CLOSEST, Rows
 
 
@@ -39,24 +40,37 @@ class ReferenceKernels:
         self.exposure = np.zeros(self.problem.communities)
         self.dropped = self.accepted = 0.0
 
-    def refresh_members(self, state: ScirState) -> None:
-        """Sum the memberships of all rows."""
+    def begin(self, state: ScirState, sweep: Sweep) -> None:
+        """Prepare nothing: everything is computed where it is needed."""
+
+    def _sum_members(self, state: ScirState) -> None:
         self.members[:] = 0.0
         for a in range(self.problem.nodes):
             for k, pi in row_of(state.rows, a).items():
                 self.members[k] += pi, pi * pi
 
     def redraw(self, batch: int, state: ScirState, sweep: Sweep) -> None:
-        """Redraw the nodes of a batch, one by one."""
+        """Redraw the nodes of a batch, each given the old rows of all, then write them."""
         nodes, count = self.problem.batch(batch)
+        self._sum_members(state)
         for i in range(count):
-            place = nodes.first + i * nodes.stride
-            view = self._view(place, state, sweep)
-            self._gather(view)
-            phi, accepted = redraw_node(view, float(state.rows.total[place]))
-            self.fresh[place], dropped = keep_largest(phi, self.problem.slots, view.smallest)
-            self.dropped += dropped / (dropped + sum(self.fresh[place].values()))
-            self.accepted += accepted
+            self._redraw_node(nodes.first + i * nodes.stride, state, sweep)
+        self._commit(state)
+
+    def redraw_all(self, state: ScirState, sweep: Sweep) -> None:
+        """Redraw one node after the other."""
+        for place in range(self.problem.nodes):
+            self._sum_members(state)
+            self._redraw_node(place, state, sweep)
+            self._commit(state)
+
+    def _redraw_node(self, place: int, state: ScirState, sweep: Sweep) -> None:
+        view = self._view(place, state, sweep)
+        self._gather(view)
+        phi, accepted = redraw_node(view, float(state.rows.total[place]))
+        self.fresh[place], dropped = keep_largest(phi, self.problem.slots, view.smallest)
+        self.dropped += dropped / (dropped + sum(self.fresh[place].values()))
+        self.accepted += accepted
 
     def _view(self, place: int, state: ScirState, sweep: Sweep) -> View:
         shard, priors, value = self.problem.shard, self.problem.priors, state.strengths.value
@@ -67,8 +81,12 @@ class ReferenceKernels:
         return View(
             int(shard.names[place]), row_of(state.rows, place), links, hidden, float(priors.alpha[place]),
             float(priors.smallest[place]), self.members[:, 0], self.members[:, 1], value[:-1], float(value[-1]),
-            sweep.settings.non_link_weight, sweep.settings.cut, sweep.key,
+            sweep.settings.non_link_weight, sweep.settings.cut, sweep.key, self.problem.slots,
+            self._non_links(place, state) if self.problem.exact else None,
         )  # fmt: skip
+
+    def _non_links(self, place: int, state: ScirState) -> list[Row]:
+        return [row_of(state.rows, b) for b in non_links_of(place, self.problem.shard.network)]
 
     def _gather(self, view: View) -> None:
         """(S6) Add this node's half of the expected links inside its communities, and of its exposure to non-links."""
@@ -81,7 +99,7 @@ class ReferenceKernels:
             slope = np.array(view.d(k) * pi)
             self.exposure[k] += 0.5 * pi * exposure_of(rest, squares, slope, 1.0 - view.delta)
 
-    def commit(self, batch: int, state: ScirState) -> None:
+    def _commit(self, state: ScirState) -> None:
         """Write the new rows into the table, as float32."""
         for place, row in self.fresh.items():
             total = sum(row.values())
@@ -93,16 +111,28 @@ class ReferenceKernels:
         self.fresh.clear()
 
     def update_strengths(self, state: ScirState, sweep: Sweep) -> None:
-        """(S2), (S6) Move every strength by its CIR transition, then the background."""
+        """Draw strengths and background: exactly (N6), or by their CIR transitions (S2), (S6)."""
         problem, value, weight = self.problem, state.strengths.value, self.problem.non_link_weight
+        self._sum_members(state)
+        if problem.exact:
+            rows = [row_of(state.rows, a) for a in range(problem.nodes)]
+            pairs = Pairs(problem, rows, self.members, value, sweep.key)
+            self.links[:] = pairs.links[:-1]
+            draw_strengths(pairs)
+            self._hold_background_down(state, sweep)
+            return
         k = problem.communities
         links = np.append(self.links, max(problem.links - self.links.sum(), 0.0))
         non_links = weight * (1.0 - value[:-1]) * np.maximum(self.exposure, 0.0)
         non_links = np.append(non_links, max(weight * problem.non_links - non_links.sum(), 0.0))
         for entry in range(k + (problem.model.background is None)):
             self._update_strength(entry, links[entry], non_links[entry], state, sweep)
+        self._hold_background_down(state, sweep)
+
+    def _hold_background_down(self, state: ScirState, sweep: Sweep) -> None:
+        problem, value = self.problem, state.strengths.value
         if problem.model.background is None and sweep.warm_up and state.sweep < BACKGROUND_HELD_DOWN:
-            value[k] = min(value[k], BACKGROUND_SHARE * problem.density)
+            value[-1] = min(value[-1], BACKGROUND_SHARE * problem.density)
 
     def _update_strength(
         self, k: int, links: float, non_links: float, state: ScirState, sweep: Sweep

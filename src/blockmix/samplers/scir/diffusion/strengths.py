@@ -1,4 +1,4 @@
-"""The global move: strengths of communities and the background probability, by the same means (S1), (S2)."""
+"""The global move beside the diffusion: strengths and background by the same means, (S1), (S2)."""
 
 from __future__ import annotations
 
@@ -73,17 +73,6 @@ def update_strengths(
     """Update entries [begin, end) of the strengths; the background is entry K."""
     for k in range(begin, end):
         update_strength(k, counts, move, key, strengths)
-
-
-@kernel
-def merge_members(statistics: np.ndarray, sums: np.ndarray, members: np.ndarray) -> None:
-    """Add the workers' changes of S_k and Q_k to the running sums, and give these as float64."""
-    for k in range(len(sums)):
-        for column in range(2):
-            for worker in range(len(statistics)):
-                sums[k, column] += statistics[worker, k, column]
-                statistics[worker, k, column] = 0
-            members[k, column] = sums[k, column] / FIXED_POINT
 
 
 @kernel
