@@ -12,7 +12,7 @@ from typing import Any, Protocol, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from blockmix.samplers.contract import Approximation, Arrays, ChainKey, Info, Sampler, Startable
+from blockmix.samplers.contract import Approximation, Arrays, ChainKey, Info, Popular, Sampler, Startable
 from blockmix.stored import check_finite, check_layout
 from blockmix.tables.checks import check_summary
 from blockmix.tables.summary import ChainSummary
@@ -85,7 +85,10 @@ class HostChain:
         sampler, state = self.sampler, self.state
         sweep = sampler.sweeps_done(state)
         if sampler.samples:
-            self._summary.add(sweep, sampler.memberships(state), sampler.strengths(state), sampler.workers)
+            popularity = cast(Popular, sampler).popularity(state) if hasattr(sampler, "popularity") else None
+            self._summary.add(
+                sweep, sampler.memberships(state), sampler.strengths(state), sampler.workers, popularity
+            )
         else:
             approximation = cast(Approximation, sampler)
             drawn = approximation.draw(state, self.key)
@@ -125,7 +128,7 @@ class HostChain:
         chain = cls(sampler, sampler.restore(_below("state_", arrays)), key, pairs)
         if kept := _below("summary_", arrays):
             shape = sampler.strengths(chain.state).shape
-            check_summary(kept, sampler.nodes, sampler.communities, shape)
+            check_summary(kept, sampler.nodes, sampler.communities, shape, hasattr(sampler, "popularity"))
             chain._summary = ChainSummary.restore(kept)
         chain._forecast = arrays["forecast"]
         return chain

@@ -32,9 +32,16 @@ def check_words(words: NDArray[np.int32], communities: int) -> None:
 
 
 def check_summary(
-    arrays: Mapping[str, NDArray[Any]], nodes: int, communities: int, strengths: tuple[int, ...]
+    arrays: Mapping[str, NDArray[Any]],
+    nodes: int,
+    communities: int,
+    strengths: tuple[int, ...],
+    popular: bool = False,
 ) -> None:
-    """Refuse a chain's summary that does not belong to a network and strengths of these sizes."""
+    """Refuse a chain's summary that does not belong to a network and strengths of these sizes.
+
+    `popular` is True if nodes have popularities; the samples and the running moments then have them too.
+    """
     shape = arrays["running_community"].shape if "running_community" in arrays else ()
     entries = shape[1] if len(shape) == 2 else 0
     check_layout(
@@ -55,6 +62,11 @@ def check_summary(
     check_range("running_community", arrays["running_community"], communities, -1)
     for name in ("running_mean", "running_deviation", "running_lost", "strength_mean", "strength_deviation"):
         check_finite(name, arrays[name])
+    if popular:
+        names = ("popularity_mean", "popularity_deviation")
+        check_layout(arrays, dict.fromkeys(names, (np.float32, (nodes,))))
+        for name in names:
+            check_finite(name, arrays[name])
     check_range("samples", arrays["samples"], MOST_SWEEPS)
     check_range("draws_rule", arrays["draws_rule"], 2**40)
     if arrays["draws_rule"][1] < 1:
@@ -62,4 +74,6 @@ def check_summary(
     drawn = {
         name.removeprefix("draws_"): array for name, array in arrays.items() if name.startswith("draws_")
     }
+    if popular != ("popularity" in drawn) and "sweep" in drawn:
+        raise Damaged("the posterior samples have popularities, or have none, other than the model")
     check_samples(drawn, nodes, strengths)

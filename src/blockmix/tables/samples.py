@@ -32,7 +32,8 @@ def _kind(largest: int) -> type[np.unsignedinteger[Any]]:
 class PosteriorSample:
     """One posterior sample of all memberships and strengths, packed (see `blockmix.tables.packed`).
 
-    `strengths` ends with the background; in the general model it is the K x K matrix.
+    `strengths` ends with the background; in the general model it is the K x K matrix. In the popularity model
+    `popularity` has r_a of every node, and strengths are rates (DC1), of which `probabilities` makes strengths.
     """
 
     sweep: int
@@ -40,9 +41,12 @@ class PosteriorSample:
     communities: NDArray[np.unsignedinteger]
     weights: NDArray[np.uint16]
     strengths: NDArray[np.float32]
+    popularity: NDArray[np.float32] | None = None
 
     @classmethod
-    def of(cls, sweep: int, rows: Rows, strengths: NDArray[np.float64]) -> PosteriorSample:
+    def of(
+        cls, sweep: int, rows: Rows, strengths: NDArray[np.float64], popularity: NDArray[np.float32] | None = None
+    ) -> PosteriorSample:  # fmt: skip
         """Pack the current state of a chain."""
         counts = np.empty(len(rows.total), dtype=_kind(rows.words.shape[1] // 2))
         used = count_used(rows, counts)
@@ -50,17 +54,27 @@ class PosteriorSample:
         communities = np.empty(used, dtype=_kind(max(len(strengths) - 1, 2**8)))
         weights = np.empty(used, dtype=np.uint16)
         pack(rows, communities, weights)
-        return cls(sweep, counts, communities, weights, strengths.astype(np.float32))
+        kept = None if popularity is None else popularity.astype(np.float32)
+        return cls(sweep, counts, communities, weights, strengths.astype(np.float32), kept)
 
     def copy(self) -> PosteriorSample:
         """Return the same sample in memory of its own."""
         communities, weights = self.communities.copy(), self.weights.copy()
-        return PosteriorSample(self.sweep, self.counts.copy(), communities, weights, self.strengths.copy())
+        popularity = None if self.popularity is None else self.popularity.copy()
+        return PosteriorSample(
+            self.sweep, self.counts.copy(), communities, weights, self.strengths.copy(), popularity
+        )
 
     @property
     def nbytes(self) -> int:
         """Number of bytes held."""
-        return self.counts.nbytes + self.communities.nbytes + self.weights.nbytes + self.strengths.nbytes
+        held = self.counts.nbytes + self.communities.nbytes + self.weights.nbytes + self.strengths.nbytes
+        return held + (0 if self.popularity is None else self.popularity.nbytes)
+
+    @property
+    def probabilities(self) -> NDArray[np.float32]:
+        """Strengths and background as probabilities of a link; of rates 1 - e^(-w), for popularities of one (DC1)."""
+        return self.strengths if self.popularity is None else -np.expm1(-self.strengths)
 
     def memberships(self, nodes: NDArray[np.int64], numbers: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the memberships of some nodes, nodes x communities; community k gets the number numbers[k]."""
@@ -93,7 +107,10 @@ class SampleStore:
     every: int = 1
     samples: list[PosteriorSample] = field(default_factory=list)
 
-    def offer(self, number: int, sweep: int, rows: Rows, strengths: NDArray[np.float64]) -> None:
+    def offer(
+        self, number: int, sweep: int, rows: Rows, strengths: NDArray[np.float64],
+        popularity: NDArray[np.float32] | None = None,
+    ) -> None:  # fmt: skip
         """Keep the state after sample `number` (from 0) if it is one of those to keep."""
         if number % self.every:
             return
@@ -102,7 +119,7 @@ class SampleStore:
             self.every *= 2
             if number % self.every:
                 return
-        self.samples.append(PosteriorSample.of(sweep, rows, strengths))
+        self.samples.append(PosteriorSample.of(sweep, rows, strengths, popularity))
         if self.limit is None:
             self.limit = sample_limit(len(rows.total), self.samples[0].nbytes)
 
@@ -123,7 +140,7 @@ def sample_arrays(samples: Sequence[PosteriorSample]) -> dict[str, NDArray[Any]]
     """Return the posterior samples of one chain as a few long arrays; none where there are no samples."""
     if not samples:
         return {}
-    return {
+    found: dict[str, NDArray[Any]] = {
         "sweep": np.array([sample.sweep for sample in samples], dtype=np.int64),
         "lengths": np.array([len(sample.weights) for sample in samples], dtype=np.int64),
         "counts": np.stack([sample.counts for sample in samples]),
@@ -131,6 +148,8 @@ def sample_arrays(samples: Sequence[PosteriorSample]) -> dict[str, NDArray[Any]]
         "weights": np.concatenate([sample.weights for sample in samples]),
         "strengths": np.stack([sample.strengths for sample in samples]),
     }
+    popularity = [sample.popularity for sample in samples if sample.popularity is not None]
+    return found | {"popularity": np.stack(popularity)} if popularity else found
 
 
 def check_samples(arrays: Mapping[str, NDArray[Any]], nodes: int, strengths: tuple[int, ...]) -> None:
@@ -164,7 +183,12 @@ def check_samples(arrays: Mapping[str, NDArray[Any]], nodes: int, strengths: tup
         )
     communities = strengths[0] if general else strengths[0] - 1
     check_range("communities of the posterior samples", arrays["communities"], communities)
-    check_finite("strengths of the posterior samples", arrays["strengths"], 0.0, 1.0)
+    most = 1.0
+    if "popularity" in arrays:
+        check_layout(arrays, {"popularity": (np.float32, (samples, nodes))})
+        check_finite("popularity of the posterior samples", arrays["popularity"], 0.0)
+        most = np.inf
+    check_finite("strengths of the posterior samples", arrays["strengths"], 0.0, most)
 
 
 def samples_from(arrays: Mapping[str, NDArray[Any]]) -> tuple[PosteriorSample, ...]:
@@ -173,11 +197,12 @@ def samples_from(arrays: Mapping[str, NDArray[Any]]) -> tuple[PosteriorSample, .
         return ()
     sweep, counts, strengths = arrays["sweep"], arrays["counts"], arrays["strengths"]
     communities, weights, lengths = arrays["communities"], arrays["weights"], arrays["lengths"]
-    ends = np.cumsum(lengths)
+    ends, popularity = np.cumsum(lengths), arrays.get("popularity")
     return tuple(
         PosteriorSample(
-            int(sweep[i]), counts[i], communities[end - n : end], weights[end - n : end], strengths[i]
-        )
+            int(sweep[i]), counts[i], communities[end - n : end], weights[end - n : end], strengths[i],
+            None if popularity is None else popularity[i],
+        )  # fmt: skip
         for i, (n, end) in enumerate(zip(lengths, ends, strict=True))
     )
 
