@@ -29,7 +29,7 @@ def fit(
     graph: Graph,
     communities: int | Literal["auto"] = "auto",
     *,
-    model: Literal["assortative", "mmsb"] = "assortative",
+    model: Literal["assortative", "popularity", "mmsb"] = "assortative",
     sampler: str | None = None,
     seed: int = 0,
     chains: int | None = None,
@@ -57,10 +57,11 @@ def fit(
         graph: the network.
         communities: how many communities to allow, K. Those that are not needed stay nearly empty. "auto" takes as many
             as the best hard partition of the network has, by its integrated likelihood.
-        model: "assortative", one strength a community, or "mmsb", the general model with one for every pair of
-            communities, for networks whose groups link to other groups rather than within.
+        model: "assortative", one strength a community; "popularity", the same with a popularity for every node, for
+            networks in which some nodes have far more links than others; or "mmsb", the general model with a strength
+            for every pair of communities, for networks whose groups link to other groups rather than within.
         sampler: which algorithm, by name: "scir", the default, "sgmc", "sgmc-m", "svi", "cgs" or "lmc"; of the
-            general model "sgmc". docs/samplers.md compares them.
+            popularity model "scir", of the general model "sgmc". docs/samplers.md compares them.
         seed: the same seed gives the same result, bit for bit, on any number of threads.
         chains: independent chains, pooled in the end. By default 8 on networks of up to 10,000 links, 4 up to
             50,000 and 2 up to 150,000, where different starts find different solutions and there is time for all

@@ -81,6 +81,7 @@ def build_posterior(
         trace=at.trace(),
         held_out=held_out,
         provenance=provenance,
+        **_popularity(summaries),
     )
 
 
@@ -95,6 +96,24 @@ def _pooled_strengths(summaries: list[ChainSummary], numbers: Any) -> tuple[Any,
         first[place] += share * summary.strength_mean
         second[place] += share * (summary.strength_mean**2 + summary.strength_sd**2)
     return first, np.sqrt(np.maximum(second - first**2, 0.0))
+
+
+def _popularity(summaries: list[ChainSummary]) -> dict[str, Any]:
+    """Return mean and sd of every popularity over all chains; no fields in models without it."""
+    first: Any = 0.0
+    second: Any = 0.0
+    total = 0.0
+    for summary in summaries:
+        if summary.popularity is None:
+            return {}
+        samples = float(max(summary.samples, 1))
+        mean = summary.popularity.mean.astype(np.float64)
+        first = first + samples * mean
+        second = second + samples * mean**2 + np.maximum(summary.popularity.deviation, 0.0)
+        total += samples
+    mean = np.asarray(first / total)
+    sd = np.sqrt(np.maximum(second / total - mean**2, 0.0))
+    return {"popularity_mean": mean.astype(np.float32), "popularity_sd": np.asarray(sd, dtype=np.float32)}
 
 
 def _strengths(mean: NDArray[np.float64], sd: NDArray[np.float64]) -> dict[str, Any]:

@@ -104,7 +104,9 @@ def general_shared_posterior(y: int, pi_a: Vector, pi_b: Vector, strengths: Matr
     return weight / general_pair_likelihood(y, pi_a, pi_b, strengths)
 
 
-def popularity_rate(r_a: float, r_b: float, pi_a: Vector, pi_b: Vector, rates: Vector, background: float) -> float:
+def popularity_rate(
+    r_a: float, r_b: float, pi_a: Vector, pi_b: Vector, rates: Vector, background: float
+) -> float:
     """(DC1) Compute rate_ab = r_a r_b (eps + sum_k w_k pi_ak pi_bk).
 
     >>> float(popularity_rate(2.0, 0.5, np.array([1.0, 0.0]), np.array([1.0, 0.0]), np.array([0.3, 9.0]), 0.1))

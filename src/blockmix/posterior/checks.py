@@ -49,12 +49,19 @@ def _check_table(post: Posterior) -> None:
     }
     if post.blocks_mean is not None:
         layout |= {"blocks_mean": (np.float64, (k, k)), "blocks_sd": (np.float64, (k, k))}
+    if post.popularity_mean is not None:
+        layout |= dict.fromkeys(("popularity_mean", "popularity_sd"), (np.float32, (nodes,)))
     check_layout({name: getattr(post, name) for name in layout}, layout)
     check_offsets("offsets", post.offsets, entries)
     check_range("community", post.community, k)
     for name in ("mean", "sd"):
         check_finite(name, getattr(post, name), 0.0, 1.0 + _ROUNDING)
     check_finite("sizes", post.sizes, 0.0)
+    for name in layout.keys() & {"popularity_mean", "popularity_sd"}:
+        check_finite(name, getattr(post, name), 0.0)
+    for chain in post.draws:
+        if any((sample.popularity is None) != (post.popularity_mean is None) for sample in chain):
+            raise Damaged("the posterior samples and the table differ in whether nodes have popularities")
     for name in layout.keys() & {"strength_mean", "strength_sd", "blocks_mean", "blocks_sd"}:
         check_finite(name, getattr(post, name), 0.0, 1.0 + _ROUNDING)
     for name in ("background_mean", "background_sd"):

@@ -17,7 +17,14 @@ from blockmix.graph.graph import Graph
 from blockmix.graph.labels import Label
 from blockmix.graph.query import checked_pairs
 from blockmix.posterior.covers import complete_cover, sure_members
-from blockmix.posterior.views import MembershipTable, StrengthTable, beta_interval
+from blockmix.posterior.views import (
+    MembershipTable,
+    PopularityTable,
+    StrengthTable,
+    beta_interval,
+    gamma_interval,
+)
+from blockmix.tables.popular import PopularPredictor
 from blockmix.tables.predictor import Predictor
 from blockmix.tables.samples import PosteriorSample
 
@@ -48,7 +55,9 @@ class Posterior:
 
     `offsets`, `community`, `mean`, `sd` are the memberships in compressed rows, largest first; `draws` are
     posterior samples of each chain, kept for predictions; `trace` has scores and scalars over the run. In the general
-    model `blocks_mean` and `blocks_sd` are the K x K strengths; the strengths are then their diagonal.
+    model `blocks_mean` and `blocks_sd` are the K x K strengths; the strengths are then their diagonal. In the
+    popularity model `popularity_mean` and `popularity_sd` are those of every node; a strength is then that between two
+    nodes of popularity one.
     """
 
     graph: Graph
@@ -68,6 +77,8 @@ class Posterior:
     provenance: dict[str, Any]
     blocks_mean: NDArray[np.float64] | None = None
     blocks_sd: NDArray[np.float64] | None = None
+    popularity_mean: NDArray[np.float32] | None = None
+    popularity_sd: NDArray[np.float32] | None = None
 
     @property
     def n_communities(self) -> int:
@@ -129,6 +140,19 @@ class Posterior:
         numbers = np.arange(self.n_communities)
         return StrengthTable(numbers, self.sizes, self.strength_mean, self.strength_sd, lower, upper)
 
+    def popularity(self, *, level: float = 0.9) -> PopularityTable:
+        """Return the popularity of every node, with its credible interval: links relative to those of its communities.
+
+        Its prior has mean one. Twice the popularity is about twice the links, other things being equal.
+        """
+        _check_level(level)
+        if self.popularity_mean is None or self.popularity_sd is None:
+            raise InputError('only the popularity model has popularities: fit with model="popularity"')
+        lower, upper = gamma_interval(self.popularity_mean, self.popularity_sd, level)
+        return PopularityTable(
+            list(self.graph.labels), self.popularity_mean, self.popularity_sd, lower, upper
+        )
+
     @property
     def strength_draws(self) -> list[NDArray[np.float32]]:
         """For every chain the strengths of the samples kept: an array of samples x communities."""
@@ -137,7 +161,7 @@ class Posterior:
             values = np.empty((len(chain), self.n_communities), dtype=np.float32)
             for i, sample in enumerate(chain):
                 general = sample.strengths.ndim == 2
-                values[i, numbers] = np.diag(sample.strengths) if general else sample.strengths[:-1]
+                values[i, numbers] = np.diag(sample.strengths) if general else sample.probabilities[:-1]
             found.append(values)
         return found
 
@@ -170,8 +194,8 @@ class Posterior:
 
     @cached_property
     def predictor(self) -> Predictor:
-        """The predictor of this network: nodes isolated in training have one pooled row."""
-        return Predictor(self.unlinked)
+        """The predictor of this network: nodes isolated in training have one prediction in common."""
+        return Predictor(self.unlinked) if self.popularity_mean is None else PopularPredictor(self.unlinked)
 
     @cached_property
     def unlinked(self) -> NDArray[np.bool_]:

@@ -32,11 +32,13 @@ FORMAT, VERSION = "blockmix posterior", 1
 MANIFEST = "run.json"
 _TABLE = ("offsets", "community", "mean", "sd", "sizes", "strength_mean", "strength_sd", "numbers")
 _BLOCKS = ("blocks_mean", "blocks_sd")
+_POPULARITY = ("popularity_mean", "popularity_sd")
 # The types that arrays are written in; `draws_` stands for those of every chain.
 _UNSIGNED = ("|u1", "<u2", "<u4")
 _TYPES = dict.fromkeys(("offsets", "numbers", "draws_sweep", "draws_lengths", "held_out_pairs"), ("<i8",)) | {
     "community": ("<i4",), "mean": ("<f4",), "sd": ("<f4",), "held_out_links": ("|b1",), "draws_weights": ("<u2",),
     "draws_counts": _UNSIGNED, "draws_communities": _UNSIGNED, "draws_strengths": ("<f4",),
+    "draws_popularity": ("<f4",), "popularity_mean": ("<f4",), "popularity_sd": ("<f4",),
 } | dict.fromkeys(("sizes", "strength_mean", "strength_sd", "held_out_probability", *_BLOCKS), ("<f8",))  # fmt: skip
 _DRAWS = re.compile("^draws[0-9]+_")
 
@@ -66,6 +68,8 @@ def _arrays(post: Posterior) -> dict[str, NDArray[Any]]:
         arrays |= {f"draws{c}_{name}": array for name, array in sample_arrays(chain).items()}
     if post.blocks_mean is not None and post.blocks_sd is not None:
         arrays |= {name: getattr(post, name) for name in _BLOCKS}
+    if post.popularity_mean is not None:
+        arrays |= {name: getattr(post, name) for name in _POPULARITY}
     if post.held_out is not None:
         arrays["held_out_pairs"] = post.held_out.pairs
         arrays["held_out_links"] = post.held_out.links
@@ -82,6 +86,7 @@ def _manifest(post: Posterior) -> dict[str, Any]:
         "background_sd": post.background_sd,
         "chains": len(post.draws),
         "blocks": post.blocks_mean is not None,
+        "popularity": post.popularity_mean is not None,
         "held_out": held_out,
         "trace": sorted(post.trace),
         "provenance": post.provenance,
@@ -130,6 +135,8 @@ def _assemble(folder: Path, manifest: dict[str, Any]) -> Posterior:
         held_out = HeldOutPairs(pairs, links, probability, **manifest["held_out"])
     table = {name: array(name) for name in _TABLE}
     blocks = {name: array(name) for name in _BLOCKS} if manifest.get("blocks") else {}
+    popular = bool(manifest.get("popularity"))
+    popularity = {name: array(name) for name in _POPULARITY} if popular else {}
     if table["numbers"].ndim != 2 or len(table["numbers"]) != manifest["chains"]:
         raise Damaged(f"numbers is not that of {manifest['chains']!r:.80} chains")
     graph = Graph.load(folder / "graph")
@@ -140,21 +147,32 @@ def _assemble(folder: Path, manifest: dict[str, Any]) -> Posterior:
         background_mean=float(manifest["background_mean"]),
         background_sd=float(manifest["background_sd"]),
         draws=tuple(
-            _draws(array, c, graph.n_nodes, (k, k) if blocks else (k + 1,)) for c in range(manifest["chains"])
+            _draws(array, c, graph.n_nodes, (k, k) if blocks else (k + 1,), popular)
+            for c in range(manifest["chains"])
         ),
         trace={check_name(name): array(f"trace_{name}") for name in manifest["trace"]},
         held_out=held_out,
         provenance=manifest["provenance"],
         **blocks,
+        **popularity,
     )
 
 
-def _draws(array: Any, chain: int, nodes: int, strengths: tuple[int, ...]) -> tuple[PosteriorSample, ...]:
+def _draws(
+    array: Any, chain: int, nodes: int, strengths: tuple[int, ...], popular: bool
+) -> tuple[PosteriorSample, ...]:
     try:
         sweep = array(f"draws{chain}_sweep")
     except FileNotFoundError:
         return ()
-    names = ("lengths", "counts", "communities", "weights", "strengths")
+    names = (
+        "lengths",
+        "counts",
+        "communities",
+        "weights",
+        "strengths",
+        *(("popularity",) if popular else ()),
+    )
     arrays = {"sweep": sweep} | {name: array(f"draws{chain}_{name}") for name in names}
     check_samples(arrays, nodes, strengths)
     return samples_from(arrays)

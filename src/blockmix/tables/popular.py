@@ -112,7 +112,9 @@ class PopularPredictor(Predictor):
         self.spread = self.nodes[chosen]
         self.none = Isolated(np.zeros_like(isolated), self.spread[:0], float("nan"))
         # Pairs of different nodes among them: each with the next, and the last with the first.
-        self.apart = np.column_stack([self.spread, np.roll(self.spread, -1)])[: 1 if len(self.spread) == 2 else None]
+        self.apart = np.column_stack([self.spread, np.roll(self.spread, -1)])[
+            : 1 if len(self.spread) == 2 else None
+        ]
 
     def predict(
         self, workers: Workers, pairs: NDArray[np.int64], rows: Rows, strengths: NDArray[np.float64], keep: float,
@@ -122,7 +124,9 @@ class PopularPredictor(Predictor):
         values = shifted(strengths)
         found = np.zeros(len(self.apart))
         if len(self.spread) > 1:
-            average_popular_rows(self.apart, rows, values, self.none, 0.0, 1.0, np.zeros(len(values) - 1), found)
+            average_popular_rows(
+                self.apart, rows, values, self.none, 0.0, 1.0, np.zeros(len(values) - 1), found
+            )
         isolated = self._isolated(found)
 
         def predict(_: int, begin: int, end: int) -> None:

@@ -200,9 +200,13 @@ def samples_from(arrays: Mapping[str, NDArray[Any]]) -> tuple[PosteriorSample, .
     ends, popularity = np.cumsum(lengths), arrays.get("popularity")
     return tuple(
         PosteriorSample(
-            int(sweep[i]), counts[i], communities[end - n : end], weights[end - n : end], strengths[i],
+            int(sweep[i]),
+            counts[i],
+            communities[end - n : end],
+            weights[end - n : end],
+            strengths[i],
             None if popularity is None else popularity[i],
-        )  # fmt: skip
+        )
         for i, (n, end) in enumerate(zip(lengths, ends, strict=True))
     )
 

@@ -26,6 +26,7 @@ class ModelKind(StrEnum):
     """Which strengths there are."""
 
     assortative = "assortative"
+    popularity = "popularity"
     mmsb = "mmsb"
 
 
@@ -129,7 +130,8 @@ def fit(
     model: Annotated[
         ModelKind,
         typer.Option(
-            help="One strength a community, or (mmsb) one for every pair of communities.",
+            help="One strength a community; (popularity) and a popularity for every node; "
+            "(mmsb) a strength for every pair of communities.",
             rich_help_panel=_PRIOR,
         ),
     ] = ModelKind.assortative,
@@ -153,7 +155,8 @@ def fit(
     alpha: Annotated[
         float | None,
         typer.Option(
-            help="Concentration of memberships; by default 0.3/K, and 3/K for nodes without links.",
+            help="Concentration of memberships; by default 0.3/K, and 3/K for nodes without links "
+            "(not with popularity).",
             rich_help_panel=_PRIOR,
         ),
     ] = None,

@@ -1,4 +1,4 @@
-"""Results as text files that any program reads: memberships.tsv, communities.txt, held_out.tsv.
+"""Results as text files that any program reads: memberships.tsv, communities.txt, held_out.tsv, popularity.tsv.
 
 Text is made in bulk, many rows to one formatting call: a network of 300,000 nodes takes seconds.
 """
@@ -19,6 +19,8 @@ from blockmix.graph.labels import Labels
 from blockmix.posterior.posterior import Posterior
 
 MEMBERSHIPS, COMMUNITIES, HELD_OUT = TEXT_FILES = ("memberships.tsv", "communities.txt", "held_out.tsv")
+# Written in the popularity model only.
+POPULARITY = "popularity.tsv"
 # Rows formatted in one call: so many that the cost of a call does not matter, few enough to stay in cache.
 _ROWS_AT_ONCE = 1 << 14
 # A label with one of these would break a table; with a quote in front it would be taken for a quoted one.
@@ -50,6 +52,12 @@ def write_communities(post: Posterior, path: Path, *, threshold: float = 0.1) ->
     write_pieces(path, (_cover_line(names[nodes].tolist()) for nodes in covers.values()), follow=False)
 
 
+def write_popularity(post: Posterior, path: Path) -> None:
+    """Write node, mean and sd of its popularity, tab separated under a header."""
+    columns = [label_texts(post.graph.labels), post.popularity_mean, post.popularity_sd]
+    write_pieces(path, _table("node\tmean\tsd", "%s\t%.6g\t%.6g\n", columns), follow=False)  # type: ignore[arg-type]
+
+
 def write_held_out(post: Posterior, path: Path) -> None:
     """Write node_a, node_b, link (1 or 0) and predicted probability; no rows if nothing was held out."""
     columns: list[NDArray[Any]] = []
@@ -79,12 +87,14 @@ def write_predictions(
 
 
 def write_text_files(post: Posterior, folder: Path, *, threshold: float = 0.1) -> list[InputError]:
-    """Write all three files; one that fails does not stop the others, and the failures are returned."""
+    """Write all files; one that fails does not stop the others, and the failures are returned."""
     jobs: list[tuple[str, Callable[[Path], None]]] = [
         (MEMBERSHIPS, lambda path: write_memberships(post, path)),
         (COMMUNITIES, lambda path: write_communities(post, path, threshold=threshold)),
         (HELD_OUT, lambda path: write_held_out(post, path)),
     ]
+    if post.popularity_mean is not None:
+        jobs.append((POPULARITY, lambda path: write_popularity(post, path)))
     failures = []
     for name, write in jobs:
         try:

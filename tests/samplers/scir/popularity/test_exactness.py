@@ -1,4 +1,4 @@
-"""On networks of two to five nodes the sampler has the posterior of (DC1) and (DC2): by quadrature and by weighted draws.
+"""On two to five nodes the sampler has the posterior of (DC1) and (DC2): by quadrature, and by weighted draws.
 
 With rates and rho held, means over many independent copies are compared with quadrature over every r_a and pi_a. With
 everything learned, means of one long chain are compared with draws from the prior that are weighted by the likelihood.
@@ -94,7 +94,8 @@ def agrees(found, exact):
 @pytest.mark.parametrize(("edges", "nodes"), [(PAIR, 2), (PATH, 3), (TRIANGLE, 3)])
 def test_quadrature_does_not_depend_on_its_points(edges, nodes, rho):
     few, many = (
-        quadrature(edges, nodes, ALPHA, RATES, BACKGROUND, rho, points=points) for points in ((10, 24), (16, 48))
+        quadrature(edges, nodes, ALPHA, RATES, BACKGROUND, rho, points=points)
+        for points in ((10, 24), (16, 48))
     )
     np.testing.assert_allclose(few, many, rtol=QUADRATURE)
 
@@ -175,7 +176,9 @@ def test_rates_background_and_spread_are_learned_with_the_rest(edges, nodes, eta
             if sweep >= 500:
                 ids, weights = state.rows.words[:, ::2], state.rows.weights[:, 1::2]
                 first = np.where(ids == 0, weights, 0.0).sum(axis=1, where=np.cumprod(ids >= 0, axis=1) > 0)
-                values.append((state.rows.total.astype(float), first.astype(float), state.rates.copy(), state.rho))
+                values.append(
+                    (state.rows.total.astype(float), first.astype(float), state.rates.copy(), state.rho)
+                )
     found = functions(*map(np.array, zip(*values, strict=True))).reshape(40, -1, exact.shape[1]).mean(axis=1)
     assert agree(found, exact)
     assert not agree(found, weighted_means(edges, nodes, ALPHA, (eta[0] + 0.5, eta[1])))

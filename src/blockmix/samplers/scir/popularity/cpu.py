@@ -102,9 +102,7 @@ class CpuKernels:
         self.units[:] = units.sum(), units[:k].sum()
         self.pairs[:] = 0
         logs = int(self.sums[:, 2].sum()) / FIXED_POINT
-        state.rho = update_spread(
-            state.rho, float(problem.nodes), logs, float(self.members[k, 0]), sweep.key
-        )
+        state.rho = update_spread(state.rho, float(problem.nodes), logs, float(self.members[k, 0]), sweep.key)
 
     def measures(self, state: PopularityState) -> Measures:
         """Add up what the workers measured."""

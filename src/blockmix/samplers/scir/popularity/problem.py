@@ -67,9 +67,7 @@ class PopularityProblem:
     batches: int
 
     @classmethod
-    def of(
-        cls, data: HeldOut, model: Model, options: PopularityOptions, engine: Engine
-    ) -> PopularityProblem:
+    def of(cls, data: HeldOut, model: Model, options: PopularityOptions, engine: Engine) -> PopularityProblem:
         """Prepare a problem for an engine."""
         graph, shard = data.training, engine.shard(data)
         prior = np.ones((model.communities + 1, 2))
@@ -108,14 +106,18 @@ class PopularityProblem:
     def sweep(self, state: PopularityState, key: ChainKey, warm_up: bool) -> Sweep:
         """Return what is fixed for the next sweep of a chain."""
         settings = Settings(
-            float(self.model.concentration), float(state.rho), self.non_link_weight, self.smallest, self.births
+            float(self.model.concentration),
+            float(state.rho),
+            self.non_link_weight,
+            self.smallest,
+            self.births,
         )
         return Sweep(settings, Key(np.uint32(key[0]), np.uint32(key[1]), np.uint32(state.sweep)), warm_up)
 
 
 def start_popularity(degrees: NDArray[np.int64]) -> NDArray[np.float32]:
     """Return popularities to start with: degrees over their mean, drawn towards one where there are few links."""
-    return ((degrees + START_RHO) / (degrees.mean() + START_RHO)).astype(np.float32)
+    return np.asarray((degrees + START_RHO) / (degrees.mean() + START_RHO), dtype=np.float32)
 
 
 def sums_of(rows: Rows, communities: int) -> NDArray[np.int64]:

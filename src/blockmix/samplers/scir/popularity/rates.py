@@ -142,7 +142,8 @@ def pair_exposure(k: int, pairs: np.ndarray, members: np.ndarray, weight: float)
         hidden += pairs[worker, k, HIDDEN]
     near, unseen = linked / FIXED_POINT, hidden / FIXED_POINT
     every = 0.5 * (members[k, MEMBERS] * members[k, MEMBERS] - members[k, MEMBERS_SQUARED])
-    return weight * max(every - near - unseen, 0.0) + near
+    exposure: float = weight * max(every - near - unseen, 0.0) + near
+    return exposure
 
 
 @kernel

@@ -107,7 +107,9 @@ class View:
 
     def exposure(self, k: int) -> float:
         """(DC4) Return lambda_k = rho + eps R_a + w_k T_ak."""
-        near, hidden = (sum(p.theta.get(k, 0.0) for p in partners) for partners in (self.neighbors, self.hidden))
+        near, hidden = (
+            sum(p.theta.get(k, 0.0) for p in partners) for partners in (self.neighbors, self.hidden)
+        )
         rest = self.observed(self.members[k], self.own.get(k, 0.0) * self.popularity, near, hidden)
         return float(self.least + self.rates[k] * rest)
 
@@ -152,7 +154,9 @@ def draw_units(view: View) -> list[tuple[int, int]]:
         for number in range(truncated_poisson(view.popularity * (inside + pull), uniform32(w0))):
             word = view.words(DRAW_MORE_UNITS, number, i)[0] if number else w1
             u = uniform32(word) * (inside + pull)
-            found.append((i, choose(shared, u) if u < inside else choose(view.own.items(), (u - inside) / pull)))
+            found.append(
+                (i, choose(shared, u) if u < inside else choose(view.own.items(), (u - inside) / pull))
+            )
     return found
 
 
@@ -267,9 +271,7 @@ class ReferenceKernels:
                 self.accepted += accepted
                 self._store(place, row, popularity, state)
 
-    def _view(
-        self, place: int, members: NDArray[np.float64], state: PopularityState, sweep: Sweep
-    ) -> View:
+    def _view(self, place: int, members: NDArray[np.float64], state: PopularityState, sweep: Sweep) -> View:
         shard = self.problem.shard
         links, hidden = (
             [partner_of(state.rows, b) for b in neighbors[offsets[place] : offsets[place + 1]]]
@@ -320,7 +322,8 @@ class ReferenceKernels:
         state.rho = update_spread(state.rho, float(len(r)), float(np.log(r).sum()), float(r.sum()), key)
 
     def _add_units(
-        self, a: int, i: int, b: int, theta: NDArray[np.float64], state: PopularityState, key: Key, units: NDArray[np.float64]
+        self, a: int, i: int, b: int, theta: NDArray[np.float64], state: PopularityState, key: Key,
+        units: NDArray[np.float64],
     ) -> None:  # fmt: skip
         """Draw the units of one link: the background comes first, then the communities in the order of b's row."""
         name = int(self.problem.shard.names[a])
@@ -354,7 +357,9 @@ class ReferenceKernels:
         few = alone[np.linspace(0, len(alone) - 1, min(len(alone), MOST_SPREAD)).astype(np.int64)]
 
         def probability(ends: Iterable[tuple[int, int]]) -> float:
-            rates = [popularity_rate(r[a], r[b], pi[a], pi[b], state.rates[:k], state.rates[k]) for a, b in ends]
+            rates = [
+                popularity_rate(r[a], r[b], pi[a], pi[b], state.rates[:k], state.rates[k]) for a, b in ends
+            ]
             return float(np.mean([popularity_likelihood(1, rate) for rate in rates]))
 
         for i, (a, b) in enumerate(pairs):

@@ -193,9 +193,7 @@ def draw_unshared(
         if k < 0:
             continue
         at = int(scratch.position[k])
-        exposure = (
-            scratch.exposure[at] if at >= 0 else outside_exposure(node, k, common, frame, scratch)
-        )
+        exposure = scratch.exposure[at] if at >= 0 else outside_exposure(node, k, common, frame, scratch)
         if uniform32(w2) * exposure >= common.least:
             continue
         if at >= 0:
