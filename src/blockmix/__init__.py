@@ -18,6 +18,7 @@ from blockmix._version import __version__
 
 if TYPE_CHECKING:
     from blockmix.errors import BlockmixError, GraphFormatError, InputError
+    from blockmix.generators.abcd import abcd
     from blockmix.generators.planted import planted
     from blockmix.generators.simulate import simulate
     from blockmix.graph.datasets.load import list_datasets, load_dataset, load_truth
@@ -41,6 +42,7 @@ _WHERE = {
     "Model": "model.hyper",
     "Posterior": "posterior.posterior",
     "Report": "inference.progress",
+    "abcd": "generators.abcd",
     "fit": "inference.fit",
     "hold_out": "graph.split",
     "list_datasets": "graph.datasets.load",
@@ -64,6 +66,7 @@ __all__ = [
     "Posterior",
     "Report",
     "__version__",
+    "abcd",
     "fit",
     "hold_out",
     "list_datasets",

@@ -76,8 +76,8 @@ class Setup:
         """Run `blockmix.fit` on all pairs and return the posterior samples kept, one chain after the other."""
         prior = {name: getattr(self.model, name) for name in ("alpha", "eta", "background")}
         post = bm.fit(
-            graph, self.model.communities, model=self.model.kind, sampler=self.sampler, seed=seed, held_out=0, threads=1,
-            progress=False, **prior, **self.arguments,
+            graph, self.model.communities, model=self.model.kind, sampler=self.sampler, seed=seed, held_out=0,
+            threads=1, progress=False, **prior, **self.arguments,
         )  # fmt: skip
         return [unpack(draw, self.model.communities) for chain in post.draws for draw in chain]
 

@@ -9,12 +9,14 @@ from blockmix.engines.contract import Engine
 from blockmix.samplers.scir.constants import WORTH_COMMITTING_TOGETHER
 from blockmix.samplers.scir.popularity.frame import UNITS, Frame, Work, new_scratch
 from blockmix.samplers.scir.popularity.kernels import BACKGROUND_HELD_DOWN, BACKGROUND_SHARE, Measures
-from blockmix.samplers.scir.popularity.problem import PopularityProblem, PopularityState, Sweep
+from blockmix.samplers.scir.popularity.problem import PopularityProblem, PopularityState, Sweep, rescale
 from blockmix.samplers.scir.popularity.rates import (
+    add_rows_range,
     count_pairs_range,
     merge_members,
     pair_exposure,
     update_rates,
+    update_scale,
     update_spread,
 )
 from blockmix.samplers.scir.popularity.redraw import redraw_in_turn, redraw_range
@@ -102,7 +104,23 @@ class CpuKernels:
         self.units[:] = units.sum(), units[:k].sum()
         self.pairs[:] = 0
         logs = int(self.sums[:, 2].sum()) / FIXED_POINT
+        if learned:
+            logs += problem.nodes * self._rescale(state, sweep)
         state.rho = update_spread(state.rho, float(problem.nodes), logs, float(self.members[k, 0]), sweep.key)
+
+    def _rescale(self, state: PopularityState, sweep: Sweep) -> float:
+        """Make the scale move, and sum the rows anew; return the logarithm of the factor."""
+        nodes, total = float(self.problem.nodes), float(self.members[-1, 0])
+        t = update_scale(nodes, state.rho, total, self.problem.rate_prior, state.rates, sweep.key)
+        rescale(state, t)
+        state.sums[:] = 0
+
+        def add(worker: int, begin: int, end: int) -> None:
+            add_rows_range(begin, end, state.rows, self.changes[worker])
+
+        self.workers.share(self.problem.nodes, add)
+        merge_members(self.changes, state.sums, self.members)
+        return t
 
     def measures(self, state: PopularityState) -> Measures:
         """Add up what the workers measured."""

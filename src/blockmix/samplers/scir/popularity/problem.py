@@ -115,6 +115,12 @@ class PopularityProblem:
         return Sweep(settings, Key(np.uint32(key[0]), np.uint32(key[1]), np.uint32(state.sweep)), warm_up)
 
 
+def rescale(state: PopularityState, t: float) -> None:
+    """(DC10) Multiply all popularities by e^t and divide all rates by e^2t."""
+    state.rows.total[:] = state.rows.total * np.float32(np.exp(t))
+    state.rates *= np.exp(-2.0 * t)
+
+
 def start_popularity(degrees: NDArray[np.int64]) -> NDArray[np.float32]:
     """Return popularities to start with: degrees over their mean, drawn towards one where there are few links."""
     return np.asarray((degrees + START_RHO) / (degrees.mean() + START_RHO), dtype=np.float32)

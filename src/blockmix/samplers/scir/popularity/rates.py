@@ -13,7 +13,13 @@ import numpy as np
 from blockmix.numerics.compile import inlined_lean_kernel, kernel, lean_kernel
 from blockmix.numerics.philox import philox4x32, stream_word
 from blockmix.numerics.prefetch import prefetch_row
-from blockmix.numerics.purposes import DRAW_MORE_PAIR_UNITS, DRAW_PAIR_UNITS, DRAW_RATE, DRAW_SPREAD
+from blockmix.numerics.purposes import (
+    DRAW_MORE_PAIR_UNITS,
+    DRAW_PAIR_UNITS,
+    DRAW_RATE,
+    DRAW_SCALE,
+    DRAW_SPREAD,
+)
 from blockmix.numerics.variates import gamma, normal, uniform32
 from blockmix.samplers.scir.frame import Node, random_words
 from blockmix.samplers.scir.popularity.frame import (
@@ -29,11 +35,12 @@ from blockmix.samplers.scir.popularity.frame import (
     load_row,
     node_at,
 )
+from blockmix.samplers.scir.popularity.redraw import add_row
 from blockmix.samplers.scir.popularity.units import truncated_poisson
 from blockmix.tables.layout import FIXED_POINT, Key, Rows
 
-# Steps of the random walk on log rho a sweep: it takes a microsecond, and one step moves by half a standard deviation.
-SPREAD_STEPS = 12
+# Steps of the random walks on log rho and on the scale of all popularities, a sweep; together they take microseconds.
+SPREAD_STEPS, SCALE_STEPS = 12, 6
 # The prior of rho is exponential with this rate (DC2), and rho stays inside these limits.
 SPREAD_PRIOR, LEAST_RHO, MOST_RHO = 0.5, 1e-3, 1e6
 # A rate stays above this, so that its logarithm and the probability of a link are finite.
@@ -160,6 +167,38 @@ def update_rates(
             prior[k, 0] + units, key.low, key.high, np.uint32(k), key.sweep, stream_word(DRAW_RATE, 0), np.uint32(0)
         )  # fmt: skip
         rates[k] = max(drawn / exposure, LEAST_RATE)
+
+
+@kernel
+def update_scale(
+    nodes: float, rho: float, total: float, prior: np.ndarray, rates: np.ndarray, key: Key
+) -> float:
+    """(DC10) Draw t = log c of the scale move: popularities times c, rates by c^2, which changes no link's rate.
+
+    A random walk whose step depends only on what the move leaves as it is: N rho and the prior of the rates.
+    """
+    shapes, weights = 0.0, 0.0
+    for k in range(len(rates)):
+        shapes += prior[k, 0]
+        weights += prior[k, 1] * rates[k]
+    step = 1.5 / math.sqrt(nodes * rho + 4.0 * shapes)
+    t, now = 0.0, -rho * total - weights
+    for number in range(SCALE_STEPS):
+        word = stream_word(DRAW_SCALE, number)
+        other = t + step * normal(key.low, key.high, np.uint32(0), key.sweep, word, np.uint32(0))
+        gain = (nodes * rho - 2.0 * shapes) * (other - t)
+        density = -rho * total * math.exp(other) - weights * math.exp(-2.0 * other)
+        w0, _, _, _ = philox4x32(np.uint32(0), key.sweep, word, np.uint32(1), key.low, key.high)
+        if math.log(uniform32(w0)) < gain + density - now:
+            t, now = other, density
+    return t
+
+
+@lean_kernel
+def add_rows_range(begin: int, end: int, rows: Rows, changes: np.ndarray) -> None:
+    """Add the rows [begin, end) to the sums over nodes."""
+    for place in range(begin, end):
+        add_row(place, 1, rows, changes)
 
 
 @kernel

@@ -35,8 +35,8 @@ from blockmix.samplers.scir.constants import LEAST_LISTED
 from blockmix.samplers.scir.frame import MAX_BIRTHS
 from blockmix.samplers.scir.popularity.frame import MOST_UNITS
 from blockmix.samplers.scir.popularity.kernels import BACKGROUND_HELD_DOWN, BACKGROUND_SHARE, Measures
-from blockmix.samplers.scir.popularity.problem import PopularityProblem, PopularityState, Sweep
-from blockmix.samplers.scir.popularity.rates import LEAST_RATE, update_spread
+from blockmix.samplers.scir.popularity.problem import PopularityProblem, PopularityState, Sweep, rescale
+from blockmix.samplers.scir.popularity.rates import LEAST_RATE, update_scale, update_spread
 from blockmix.samplers.scir.popularity.units import MOST_ATTEMPTS
 from blockmix.tables.layout import Key, Rows
 from blockmix.tables.popular import MOST_SPREAD
@@ -319,6 +319,10 @@ class ReferenceKernels:
             state.rates[k] = min(state.rates[k], BACKGROUND_SHARE * problem.links / exposure[k])
         self.units, self.inside = units.sum(), units[:k].sum()
         r = state.rows.total.astype(np.float64)
+        if problem.model.background is None:
+            t = update_scale(float(len(r)), state.rho, float(r.sum()), problem.rate_prior, state.rates, key)
+            rescale(state, t)
+            r = state.rows.total.astype(np.float64)
         state.rho = update_spread(state.rho, float(len(r)), float(np.log(r).sum()), float(r.sum()), key)
 
     def _add_units(
