@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from blockmix.report.communities import BRIDGE_SHARE, Findings
 from blockmix.report.overview import guess_loss
 
 if TYPE_CHECKING:
+    from blockmix.evaluate import Scores
     from blockmix.posterior.posterior import Posterior
 
 MOST_COMMUNITIES, MOST_MEMBERS, MOST_BRIDGES = 12, 8, 8
@@ -55,7 +57,8 @@ def print_summary(post: Posterior, threshold: float, folder: Path | None) -> Non
             sep="",
             end="",
         )
-        console.print("run.json, posterior")
+        more = "" if post.popularity_mean is None else "popularity.tsv, "
+        console.print(f"{more}run.json, posterior")
     else:
         console.print("\nNothing was written: add -o DIR to keep memberships, covers and predictions.")
 
@@ -107,12 +110,19 @@ def scores_text(post: Posterior) -> str:
         f"\n[bold]Predictions[/] of {_count(scores.n_links, 'link')} and "
         f"{_count(scores.n_non_links, 'non-link')} that the fit did not see\n"
         f"  AUC {scores.auc:.3f}: a link is ranked above a non-link {scores.auc:.0%} of the time "
-        f"(chance: 50%)\n"
+        f"(chance: 50%){matched_text(scores)}\n"
         f"  log loss {scores.log_loss:.4g} per pair of nodes: lower is better, and giving every pair\n"
         f"    the same probability costs {guess_loss(held_out.density):.4g}\n"
         f"  average precision {scores.average_precision:.3f}, perplexity {scores.perplexity:.3f}: "
         f"to compare fits of one network"
     )
+
+
+def matched_text(scores: Scores) -> str:
+    """Return the AUC against non-links matched by degree, where there are any."""
+    if isnan(scores.auc_matched):
+        return ""
+    return f",\n    {scores.auc_matched:.0%} where the non-link's nodes have as many links as a link's"
 
 
 def convergence_text(post: Posterior) -> str:

@@ -25,12 +25,12 @@ from blockmix.samplers.live import LiveChain
 
 # Sweeps between evaluations; the first few are all evaluated, so that short runs have a trace.
 EVALUATE_EVERY, FIRST_EVALUATED = 10, 3
-_SCORES = ("perplexity", "log_loss", "auc", "average_precision")
+_SCORES = ("perplexity", "log_loss", "auc", "auc_matched", "average_precision")
 
 
 @dataclass
 class RunResult:
-    """All that a run leaves: chains, held-out predictions, how far it came."""
+    """All that a run leaves: chains, predictions of held-out and of matched pairs, how far it came."""
 
     chains: list[LiveChain]
     probability: NDArray[np.float64]
@@ -147,7 +147,8 @@ class Run:
         """Score the predictions, add to the trace, and report the progress."""
         scores: Scores | None = None
         if self.data.n_pairs:
-            scores = score(self._forecast(), self.data.links, self.data.density)
+            held_out, matched = np.split(self._forecast(), [self.data.n_pairs])
+            scores = score(held_out, self.data.links, self.data.density, matched)
             self.plan.add_score(at.sweep, scores.log_loss)
         for number, chain in enumerate(self.chains):
             info = chain.info()

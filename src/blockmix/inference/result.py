@@ -36,13 +36,9 @@ def build_posterior(
     mean, sd = _pooled_strengths(summaries, merged.numbers)
     held_out = None
     if data.n_pairs:
+        probability, matched = np.split(np.clip(result.probability, 0.0, 1.0), [data.n_pairs])
         held_out = HeldOutPairs(
-            data.pairs,
-            data.links,
-            np.clip(result.probability, 0.0, 1.0),
-            data.density,
-            data.kind,
-            data.fraction,
+            data.pairs, data.links, probability, data.density, data.kind, data.fraction, data.matched, matched
         )
     provenance: dict[str, Any] = {
         "blockmix": __version__,

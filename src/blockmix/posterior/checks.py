@@ -76,16 +76,22 @@ def _check_held_out(held_out: HeldOutPairs, nodes: int) -> None:
         "held_out_pairs": held_out.pairs,
         "held_out_links": held_out.links,
         "held_out_probability": held_out.probability,
+        "held_out_matched": held_out.matched,
+        "held_out_matched_probability": held_out.matched_probability,
     }
-    count = len(held_out.links)
+    count, matched = len(held_out.links), len(held_out.matched_probability)
     check_layout(
         found,
         {
             "held_out_pairs": (np.int64, (count, 2)),
             "held_out_links": (np.bool_, (count,)),
             "held_out_probability": (np.float64, (count,)),
+            "held_out_matched": (np.int64, (matched, 2)),
+            "held_out_matched_probability": (np.float64, (matched,)),
         },
     )
+    check_range("held_out_matched", held_out.matched, nodes)
+    check_finite("held_out_matched_probability", held_out.matched_probability, 0.0, 1.0)
     check_pairs("held_out_pairs", held_out.pairs, held_out.links, nodes)
     check_finite("held_out_probability", held_out.probability, 0.0, 1.0)
     for name in ("density", "fraction"):

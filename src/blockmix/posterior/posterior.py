@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -34,7 +34,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class HeldOutPairs:
-    """The pairs that were held out, whether they are links, and the probability predicted for each."""
+    """The pairs that were held out, whether they are links, and the probability predicted for each.
+
+    `matched` are non-links of the training network, with ends drawn in proportion to their number of links.
+    """
 
     pairs: NDArray[np.int64]
     links: NDArray[np.bool_]
@@ -42,11 +45,13 @@ class HeldOutPairs:
     density: float
     kind: str
     fraction: float
+    matched: NDArray[np.int64] = field(default_factory=lambda: np.empty((0, 2), dtype=np.int64))
+    matched_probability: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
 
     @cached_property
     def scores(self) -> Scores:
-        """Perplexity, log loss, AUC and average precision of the predictions."""
-        return score(self.probability, self.links, self.density)
+        """Perplexity, log loss, AUC (against uniform and matched non-links) and average precision."""
+        return score(self.probability, self.links, self.density, self.matched_probability)
 
 
 @dataclass(frozen=True, eq=False)

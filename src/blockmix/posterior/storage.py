@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -35,11 +36,20 @@ _BLOCKS = ("blocks_mean", "blocks_sd")
 _POPULARITY = ("popularity_mean", "popularity_sd")
 # The types that arrays are written in; `draws_` stands for those of every chain.
 _UNSIGNED = ("|u1", "<u2", "<u4")
-_TYPES = dict.fromkeys(("offsets", "numbers", "draws_sweep", "draws_lengths", "held_out_pairs"), ("<i8",)) | {
+_INTEGERS = ("offsets", "numbers", "draws_sweep", "draws_lengths", "held_out_pairs", "held_out_matched")
+_FLOATS = (
+    "sizes",
+    "strength_mean",
+    "strength_sd",
+    "held_out_probability",
+    "held_out_matched_probability",
+    *_BLOCKS,
+)
+_TYPES = dict.fromkeys(_INTEGERS, ("<i8",)) | dict.fromkeys(_FLOATS, ("<f8",)) | {
     "community": ("<i4",), "mean": ("<f4",), "sd": ("<f4",), "held_out_links": ("|b1",), "draws_weights": ("<u2",),
     "draws_counts": _UNSIGNED, "draws_communities": _UNSIGNED, "draws_strengths": ("<f4",),
     "draws_popularity": ("<f4",), "popularity_mean": ("<f4",), "popularity_sd": ("<f4",),
-} | dict.fromkeys(("sizes", "strength_mean", "strength_sd", "held_out_probability", *_BLOCKS), ("<f8",))  # fmt: skip
+}  # fmt: skip
 _DRAWS = re.compile("^draws[0-9]+_")
 
 
@@ -74,6 +84,8 @@ def _arrays(post: Posterior) -> dict[str, NDArray[Any]]:
         arrays["held_out_pairs"] = post.held_out.pairs
         arrays["held_out_links"] = post.held_out.links
         arrays["held_out_probability"] = post.held_out.probability
+        arrays["held_out_matched"] = post.held_out.matched
+        arrays["held_out_matched_probability"] = post.held_out.matched_probability
     return arrays | {f"trace_{name}": values for name, values in post.trace.items()}
 
 
@@ -88,6 +100,7 @@ def _manifest(post: Posterior) -> dict[str, Any]:
         "blocks": post.blocks_mean is not None,
         "popularity": post.popularity_mean is not None,
         "held_out": held_out,
+        "matched": post.held_out is not None,
         "trace": sorted(post.trace),
         "provenance": post.provenance,
     }
@@ -133,6 +146,13 @@ def _assemble(folder: Path, manifest: dict[str, Any]) -> Posterior:
     if manifest["held_out"] is not None:
         pairs, links, probability = (array(f"held_out_{name}") for name in ("pairs", "links", "probability"))
         held_out = HeldOutPairs(pairs, links, probability, **manifest["held_out"])
+        # Results of blockmix 0.1 have no matched non-links.
+        if manifest.get("matched"):
+            held_out = replace(
+                held_out,
+                matched=array("held_out_matched"),
+                matched_probability=array("held_out_matched_probability"),
+            )
     table = {name: array(name) for name in _TABLE}
     blocks = {name: array(name) for name in _BLOCKS} if manifest.get("blocks") else {}
     popular = bool(manifest.get("popularity"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from math import isnan
 from typing import Any
 
 from scipy.special import xlogy
@@ -113,6 +114,8 @@ def scores(post: Posterior) -> Markup | None:
     entries = [
         ("AUC", f"{result.auc:.3f}", f"A held-out link is ranked above a non-link {result.auc:.0%} of the time; "
          "guessing gives 50%."),
+        ("AUC, same degrees", "" if isnan(result.auc_matched) else f"{result.auc_matched:.3f}", "The same against "
+         "non-links between nodes that have as many links as those of a link have."),
         ("Log loss", f"{result.log_loss:.4g}", "Cost per pair of nodes, lower is better; giving every pair the "
          f"same probability costs {guess_loss(held_out.density):.4g}."),
         ("Average precision", f"{result.average_precision:.3f}", "How pure the top of the ranking is; compare it "
@@ -132,6 +135,7 @@ def scores(post: Posterior) -> Markup | None:
             *(
                 element("div", element("dt", name), element("dd", element("b", value), element("span", text)))
                 for name, value, text in entries
+                if value
             ),
             class_="figures scores",
         ),

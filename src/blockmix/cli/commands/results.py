@@ -114,7 +114,7 @@ def evaluate(
     if as_json:
         scores = post.scores
         held_out = {} if scores is None else asdict(scores)
-        names = ("perplexity", "log_loss", "auc", "average_precision")
+        names = ("perplexity", "log_loss", "auc", "auc_matched", "average_precision")
         found: dict[str, Any] = asdict(agreement) | {name: held_out.get(name) for name in names}
         found |= {"nodes": post.graph.n_nodes, "threshold": threshold, "unknown_labels": file.n_unknown}
         print_json(found)
