@@ -116,7 +116,7 @@ def draw_parameters(setup: Setup, rng: np.random.Generator) -> Parameters:
     model = setup.model
     memberships = rng.dirichlet([model.concentration] * model.communities, setup.nodes)
     if model.kind == "popularity":
-        rho = rng.exponential(2.0)
+        rho = 1.0 / rng.random() - 1.0
         rates = rng.gamma(model.eta[0], 1.0 / model.eta[1], model.communities)
         background = rng.exponential() if model.background is None else -np.log1p(-model.background)
         return Parameters(memberships, rates, background, rng.gamma(rho, 1.0 / rho, setup.nodes), rho)

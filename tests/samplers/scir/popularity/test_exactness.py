@@ -122,7 +122,7 @@ def test_as_many_batches_as_nodes_of_a_copy_is_the_same_law(tiny):
 
 def prior_draws(nodes, alpha, eta, rng, size):
     """Draws of (DC2) with two communities: popularities, memberships in the first, rates with the background, rho."""
-    rho = rng.exponential(2.0, size)
+    rho = 1.0 / rng.random(size) - 1.0
     r = rng.gamma(rho[:, None], 1.0 / rho[:, None], (size, nodes))
     pi = rng.beta(alpha, alpha, (size, nodes))
     rates = np.column_stack([rng.gamma(eta[0], 1.0 / eta[1], (size, 2)), rng.gamma(1.0, 1.0, size)])

@@ -41,8 +41,8 @@ from blockmix.tables.layout import FIXED_POINT, Key, Rows
 
 # Steps of the random walks on log rho and on the scale of all popularities, a sweep; together they take microseconds.
 SPREAD_STEPS, SCALE_STEPS = 12, 6
-# The prior of rho is exponential with this rate (DC2), and rho stays inside these limits.
-SPREAD_PRIOR, LEAST_RHO, MOST_RHO = 0.5, 1e-3, 1e6
+# rho stays inside these limits: nodes could hardly be more unequal, or more alike.
+LEAST_RHO, MOST_RHO = 1e-3, 1e6
 # A rate stays above this, so that its logarithm and the probability of a link are finite.
 LEAST_RATE = 1e-300
 
@@ -204,7 +204,7 @@ def add_rows_range(begin: int, end: int, rows: Rows, changes: np.ndarray) -> Non
 @kernel
 def spread_density(rho: float, nodes: float, logs: float, total: float) -> float:
     """Compute log p(log rho | r) of (DC10) up to a constant, from the sums of log r_a and of r_a over the nodes."""
-    prior = math.log(rho) - SPREAD_PRIOR * rho
+    prior = math.log(rho) - 2.0 * math.log1p(rho)
     return nodes * (rho * math.log(rho) - math.lgamma(rho)) + rho * (logs - total) + prior
 
 
