@@ -100,7 +100,8 @@ def test_manifests_of_earlier_versions_are_read():
     }  # fmt: skip
     request = FitRequest.from_manifest(stored)
     assert (request.communities, request.options.slots, request.chosen) == (4, 8, True)
-    assert request.manifest() == stored | {"model": stored["model"] | {"eta": (1.0, 1.0)}}
+    expected = {"model": stored["model"] | {"eta": (1.0, 1.0)}, "model_chosen": ""}
+    assert request.manifest() == stored | expected
 
 
 def test_what_depends_on_the_network_is_filled_in():

@@ -75,6 +75,7 @@ def record(post: Posterior, threshold: float) -> dict[str, Any]:
         "communities_found": len(post.covers(threshold)),
     }
     found |= {name: facts[name] for name in _FACTS}
+    found |= {"model": facts["model"]["kind"], "model_chosen_by": facts["model_chosen_by"]}
     for name in ("perplexity", "log_loss", "auc", "auc_matched", "average_precision"):
         found[name] = None if scores is None else getattr(scores, name)
     found["held_out_links"] = 0 if scores is None else scores.n_links

@@ -45,6 +45,8 @@ def print_summary(post: Posterior, threshold: float, folder: Path | None) -> Non
         console.print(
             f"{post.n_communities:,} communities were allowed: as many as the best hard partition has"
         )
+    if facts.get("model_chosen_by", "user") != "user":
+        console.print(f"The {facts['model']['kind']} model was chosen: {facts['model_chosen_by']}")
     console.print(
         f"{_count(facts['sweeps'], 'sweep')} of {_count(facts['chains'], 'chain')} in "
         f"{facts['seconds']:.1f} s, seed {facts['seed']}"

@@ -10,11 +10,13 @@ from typing import Any, Literal
 from blockmix.errors import InputError
 from blockmix.graph.graph import Graph
 from blockmix.graph.split import HeldOut, hold_out, no_hold_out
+from blockmix.inference.choices.link_model import choose_model
 from blockmix.inference.execute import RunContext, execute
 from blockmix.inference.memory import check_memory
 from blockmix.inference.progress import Callback, choose_progress
 from blockmix.inference.request import FitRequest
 from blockmix.inference.run_folder.folder import RunFolder, open_folder
+from blockmix.numerics.workers import Workers
 from blockmix.posterior.posterior import Posterior
 from blockmix.samplers.starts.choose import choose_communities
 from blockmix.samplers.starts.given import given_memberships
@@ -29,7 +31,7 @@ def fit(
     graph: Graph,
     communities: int | Literal["auto"] = "auto",
     *,
-    model: Literal["assortative", "popularity", "mmsb"] = "assortative",
+    model: Literal["assortative", "popularity", "mmsb", "auto"] = "assortative",
     sampler: str | None = None,
     seed: int = 0,
     chains: int | None = None,
@@ -59,7 +61,8 @@ def fit(
             as the best hard partition of the network has, by its integrated likelihood.
         model: "assortative", one strength a community; "popularity", the same with a popularity for every node, for
             networks in which some nodes have far more links than others; or "mmsb", the general model with a strength
-            for every pair of communities, for networks whose groups link to other groups rather than within.
+            for every pair of communities, for networks whose groups link to other groups rather than within. "auto"
+            takes the first or the second, whichever predicts links better that are set aside from training.
         sampler: which algorithm, by name: "scir", the default, "sgmc", "sgmc-m", "svi", "cgs" or "lmc"; of the
             popularity model "scir", of the general model "sgmc". docs/samplers.md compares them.
         seed: the same seed gives the same result, bit for bit, on any number of threads.
@@ -129,6 +132,11 @@ def fit_request(
             communities = choose_communities(data.training, request.seed)
             request = replace(request, chosen=True)
         request = request.for_network(graph, communities)
+        if request.auto_model:
+            display.waiting("choosing the link model")
+            with Workers(request.threads) as workers:
+                choice = choose_model(request, data, workers)
+            request = request.with_model(choice.model, str(choice))
         if not request.force:
             check_memory(request, graph.n_nodes)
         checkpointer = None if folder is None else folder.begin(graph, data, request, plan)

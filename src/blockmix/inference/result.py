@@ -47,6 +47,7 @@ def build_posterior(
         "model": model.to_dict() | {"eta": list(model.eta)},
         "options": asdict(request.options),
         "communities_chosen_by": "integrated likelihood of a hard partition" if request.chosen else "user",
+        "model_chosen_by": request.model_chosen or "user",
         "seed": request.seed,
         "chains": len(result.chains),
         "sweeps": at.sweep,

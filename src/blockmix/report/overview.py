@@ -193,11 +193,19 @@ def _facts(known: dict[str, Any], command: str | None) -> list[tuple[str, str]]:
         ("Run", ", ".join(part for part in run if part)),
         ("Seed", f"{known['seed']} (the same seed gives the same result)" if "seed" in known else ""),
         ("Number of communities", "" if chosen == "user" else f"chosen by {chosen}"),
+        ("Link model", _model(known)),
         ("Command", command or str(known.get("command", ""))),
         ("Computed", str(known.get("created", "")).replace("T", " ").replace("+00:00", " UTC")),
         ("Program", f"blockmix {known['blockmix']}" if "blockmix" in known else ""),
         ("Fingerprint of the network", str(known.get("graph_fingerprint", ""))[:16]),
     ]
+
+
+def _model(known: dict[str, Any]) -> str:
+    """Return the link model, and why it was chosen if it was."""
+    why = known.get("model_chosen_by", "user")
+    kind = str(known.get("model", {}).get("kind", ""))
+    return kind if why == "user" else f"{kind}, chosen by {why}"
 
 
 def duration(seconds: float) -> str:

@@ -28,6 +28,7 @@ class ModelKind(StrEnum):
     assortative = "assortative"
     popularity = "popularity"
     mmsb = "mmsb"
+    auto = "auto"
 
 
 class HeldOutKind(StrEnum):
@@ -131,7 +132,7 @@ def fit(
         ModelKind,
         typer.Option(
             help="One strength a community; (popularity) and a popularity for every node; "
-            "(mmsb) a strength for every pair of communities.",
+            "(mmsb) a strength for every pair of communities; (auto) the better of the first two.",
             rich_help_panel=_PRIOR,
         ),
     ] = ModelKind.assortative,
@@ -261,6 +262,8 @@ def _options(sampler: str | None, kind: str, settings: list[str]) -> dict[str, A
     from blockmix.cli.settings import parse_settings
     from blockmix.samplers import default_sampler
 
+    # Of "auto" the settings of either model; the request refuses those that the other one does not have.
+    kind = "popularity" if kind == "auto" else kind
     return parse_settings(sampler or default_sampler(kind), kind, settings)
 
 
