@@ -7,7 +7,7 @@ import blockmix as bm
 from blockmix.errors import InputError
 from blockmix.graph.split import hold_out
 from blockmix.inference.choices import link_model
-from blockmix.inference.choices.link_model import choose_model, inner_split
+from blockmix.inference.choices.link_model import choose_model, inner_split, more_non_links
 from blockmix.inference.request import FitRequest
 from blockmix.numerics.workers import Workers
 
@@ -54,6 +54,17 @@ def test_an_inner_split_hides_the_outer_pairs_too():
     # A held-out link of the outer split must not be scored as a non-link of the inner one.
     outer = {tuple(pair) for pair in data.pairs[data.links].tolist()}
     assert not outer & {tuple(pair) for pair in inner.pairs.tolist()}
+
+
+def test_further_non_links_are_neither_links_nor_held_out():
+    data = hold_out(hubs(), 0.1, seed=3)
+    inner = inner_split(data, 5)
+    more = more_non_links(data, inner, 5)
+    assert len(more) > 5000
+    assert (more[:, 0] < more[:, 1]).all()
+    assert not data.training.has_edges(more).any()
+    held = {tuple(pair) for pair in np.concatenate([data.pairs, inner.pairs]).tolist()}
+    assert not held & {tuple(pair) for pair in more.tolist()}
 
 
 def test_with_too_few_links_the_model_of_the_paper_is_taken():
