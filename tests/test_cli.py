@@ -311,6 +311,28 @@ class TestNetworks:
         assert "-k" in done.stderr
         assert blockmix("simulate", *words, "-k", 3).exit_code == 2
 
+    def test_the_number_of_communities_is_chosen_for_either_link_model(self, tmp_path):
+        made = tmp_path / "made"
+        blockmix("simulate", "-n", 120, "-k", 3, "--degree", 10, "--degrees", "powerlaw", "-o", made)
+        words = (
+            "select-k",
+            made / "edges.txt",
+            "-g",
+            "1,3",
+            "--splits",
+            1,
+            "--time-limit",
+            0.3,
+            "-q",
+            "--json",
+        )
+        losses = [
+            last_json(blockmix(*words, "--model", model).stdout)["candidates"][0]["log_loss"]
+            for model in ("assortative", "popularity")
+        ]
+        # One community for all: only popularities can tell its nodes apart.
+        assert losses[1] < losses[0]
+
     def test_an_option_of_the_other_kind_is_refused(self, tmp_path):
         words = ("-n", 60, "-k", 3, "-o", tmp_path / "made", "--kind", "model", "--mixing", 0.3)
         done = blockmix("simulate", *words)

@@ -39,6 +39,7 @@ MOST_PARAMETERS = 10
 LONG_SIGNATURES = {
     "cli/commands/fit.py:fit",
     "cli/commands/networks.py:simulate",
+    "cli/commands/select.py:select_k",
     "generators/simulate.py:simulate",
     "inference/fit.py:fit",
     "numerics/cir.py:cir_step",
