@@ -19,13 +19,14 @@ Predict = Callable[[np.ndarray], np.ndarray]
 Result = tuple[Covers, Predict | None]
 
 
-def blockmix(seconds: float) -> Callable[[Any, int], Result]:
+def blockmix(seconds: float, model: str = "assortative") -> Callable[[Any, int], Result]:
     def run(data: Any, seed: int) -> Result:
         import blockmix as bm
 
         post = bm.fit(
-            data.training, seed=seed, held_out=data, time_limit=seconds, threads=THREADS, progress=False
-        )
+            data.training, seed=seed, held_out=data, time_limit=seconds, threads=THREADS, progress=False,
+            model=model,  # type: ignore[arg-type]
+        )  # fmt: skip
         return list(post.covers(complete=True).values()), post.node_link_probability
 
     return run
@@ -139,6 +140,8 @@ def _parts(labels: Any) -> Covers:
 METHODS: dict[str, tuple[Callable[[Any, int], Result], bool]] = {
     "blockmix 60 s": (blockmix(60.0), True),
     "blockmix 10 s": (blockmix(10.0), True),
+    "blockmix popularity 60 s": (blockmix(60.0, "popularity"), True),
+    "blockmix popularity 10 s": (blockmix(10.0, "popularity"), True),
     "SLPA (cdlib)": (of_networkx("slpa"), True),
     "DEMON (cdlib)": (of_networkx("demon", epsilon=0.25), True),
     "ANGEL (cdlib)": (of_networkx("angel", threshold=0.25), True),

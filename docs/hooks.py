@@ -17,9 +17,9 @@ ROOT = Path(__file__).resolve().parents[1]
 SECTION = "Derivations of the samplers"
 DOCUMENTS = {name: name.lower() for name in ("ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md")}
 LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)\s]+)\)")
-DEFINED = re.compile(r"\*\*\(([A-Z]\d+)\)")
+DEFINED = re.compile(r"\*\*\(((?:DC|[A-Z])\d+)\)")
 # An equation's number that is neither defined here (in bold) nor the text of a link.
-CITED = re.compile(r"(?<!\*\*)(?<!\[)\(([A-Z]\d+)\)(?!\])")
+CITED = re.compile(r"(?<!\*\*)(?<!\[)\(((?:DC|[A-Z])\d+)\)(?!\])")
 # Code, in which nothing is changed: fenced blocks, indented blocks behind an empty line, and `code` in a line.
 CODE = re.compile(
     r"(^ *```.*?^ *```|(?<=\n\n) {4}[^\n]*(?:\n {4}[^\n]*|\n(?=\n* {4}))*|`[^`\n]+`)",
@@ -30,7 +30,7 @@ CODE = re.compile(
 def pages() -> dict[str, str]:
     """Return the page of every file of the repository that the site shows from outside docs/."""
     found = {name: page for name, page in DOCUMENTS.items() if (ROOT / name).exists()}
-    for readme in sorted((ROOT / "src/blockmix/samplers").glob("*/README.md")):
+    for readme in sorted((ROOT / "src/blockmix/samplers").glob("**/README.md")):
         found[readme.relative_to(ROOT).as_posix()] = f"derivations/{readme.parent.name}.md"
     return found
 

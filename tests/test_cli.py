@@ -319,6 +319,41 @@ class TestNetworks:
         done = blockmix("evaluate", made / "run", "--truth", made / "communities.txt", "--complete")
         assert done.exit_code == 0, done.output
 
+    def test_networks_with_hubs_and_benchmarks_are_made(self, tmp_path):
+        hubs = ("-n", 200, "-k", 4, "--degree", 8, "--degrees", "powerlaw", "-o", tmp_path / "hubs")
+        assert last_json(blockmix("simulate", *hubs, "--json").stdout)["degrees"] == "powerlaw"
+        assert (tmp_path / "hubs" / "popularity.tsv").exists()
+        words = ("-n", 300, "--kind", "abcd", "--memberships", 1.5, "--outliers", 9, "-o", tmp_path / "abcd")
+        record = last_json(blockmix("simulate", *words, "--json").stdout)
+        assert (record["memberships"], record["outliers"], record["noise"]) == (1.5, 9, 0.1)
+        assert len((tmp_path / "abcd" / "communities.txt").read_text().splitlines()) == record["communities"]
+        done = blockmix("simulate", "-n", 300, "-o", tmp_path / "other")
+        assert done.exit_code == 2
+        assert "-k" in done.stderr
+        assert blockmix("simulate", *words, "-k", 3).exit_code == 2
+
+    def test_the_number_of_communities_is_chosen_for_either_link_model(self, tmp_path):
+        made = tmp_path / "made"
+        blockmix("simulate", "-n", 120, "-k", 3, "--degree", 10, "--degrees", "powerlaw", "-o", made)
+        words = (
+            "select-k",
+            made / "edges.txt",
+            "-g",
+            "1,3",
+            "--splits",
+            1,
+            "--time-limit",
+            0.3,
+            "-q",
+            "--json",
+        )
+        losses = [
+            last_json(blockmix(*words, "--model", model).stdout)["candidates"][0]["log_loss"]
+            for model in ("assortative", "popularity")
+        ]
+        # One community for all: only popularities can tell its nodes apart.
+        assert losses[1] < losses[0]
+
     def test_an_option_of_the_other_kind_is_refused(self, tmp_path):
         words = ("-n", 60, "-k", 3, "-o", tmp_path / "made", "--kind", "model", "--mixing", 0.3)
         done = blockmix("simulate", *words)

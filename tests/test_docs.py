@@ -122,7 +122,7 @@ SHOWN = {"src/blockmix/samplers/scir/README.md": "derivations/scir.md", "ARCHITE
 
 
 def test_the_site_shows_the_derivation_of_every_sampler_that_has_one(hooks):
-    readmes = {path.parent.name for path in (ROOT / "src/blockmix/samplers").glob("*/README.md")}
+    readmes = {path.parent.name for path in (ROOT / "src/blockmix/samplers").glob("**/README.md")}
     assert {Path(page).stem for page in hooks.pages().values() if page.startswith("derivations/")} == readmes
 
 

@@ -20,7 +20,7 @@ import blockmix
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src" / "blockmix"
 # Where equations are derived: the model and the scores in one page, each sampler beside its code.
-DERIVATIONS = [ROOT / "docs" / "method.md", *sorted(SOURCE.glob("samplers/*/README.md"))]
+DERIVATIONS = [ROOT / "docs" / "method.md", *sorted(SOURCE.glob("samplers/**/README.md"))]
 # A layer imports only from itself and from layers before it.
 LAYERS = (
     "numerics", "graph", "model", "generators", "tables", "engines", "samplers", "evaluate", "posterior", "inference",
@@ -44,13 +44,15 @@ MOST_PARAMETERS = 10
 LONG_SIGNATURES = {
     "cli/commands/fit.py:fit",
     "cli/commands/networks.py:simulate",
+    "cli/commands/select.py:select_k",
+    "generators/simulate.py:simulate",
     "inference/fit.py:fit",
     "numerics/cir.py:cir_step",
 }
 # What an import may cost; the fastest of several counts, since the others measure what else the machine does.
 IMPORT_SECONDS, IMPORT_REPEATS = 1.0, 5
-# The number of an equation, as it is cited.
-CITED = r"\(([A-Z]\d+)\)"
+# The number of an equation, as it is cited: a letter, or DC for the popularity model, and its number.
+CITED = r"\(((?:DC|[A-Z])\d+)\)"
 
 
 def in_new_process(program, **environment):
@@ -274,8 +276,16 @@ def defined_equations():
     Letters come in the order of the documents, so that "(S1) to (P3)" has a meaning.
     """
     found = [n for page in DERIVATIONS for n in re.findall(r"\*\*" + CITED, page.read_text("utf-8"))]
-    letters = list(dict.fromkeys(number[0] for number in found))
-    return sorted(found, key=lambda number: (letters.index(number[0]), int(number[1:])))
+    letters = list(dict.fromkeys(letter_of(number) for number in found))
+    return sorted(found, key=lambda number: (letters.index(letter_of(number)), place_of(number)))
+
+
+def letter_of(number):
+    return number.rstrip("0123456789")
+
+
+def place_of(number):
+    return int(number.lstrip("ABCDEFGHIJKLMNOPQRSTUVWXYZ"))
 
 
 def cited_equations(text, defined):
@@ -288,8 +298,8 @@ def cited_equations(text, defined):
 
 def test_every_equation_is_defined_once_and_numbers_have_no_gaps():
     defined = defined_equations()
-    for letter in {number[0] for number in defined}:
-        numbers = [int(number[1:]) for number in defined if number[0] == letter]
+    for letter in {letter_of(number) for number in defined}:
+        numbers = [place_of(number) for number in defined if letter_of(number) == letter]
         assert numbers == list(range(1, len(numbers) + 1)), letter
 
 

@@ -61,6 +61,12 @@ def test_the_planted_communities_are_found(network):
         assert found.max() > 0.7 * len(members)
 
 
+def test_the_link_model_can_be_chosen(network):
+    estimator = MixedMembership(n_components=3, model="popularity", sweeps=20, random_state=4)
+    estimator.fit(network.graph.to_scipy())
+    assert estimator.posterior_.popularity_mean is not None
+
+
 def test_another_network_is_refused(network):
     adjacency = network.graph.to_scipy().toarray()
     estimator = MixedMembership(n_components=2, sweeps=5, random_state=0).fit(adjacency)

@@ -18,6 +18,7 @@ from blockmix._version import __version__
 
 if TYPE_CHECKING:
     from blockmix.errors import BlockmixError, GraphFormatError, InputError
+    from blockmix.generators.abcd import abcd
     from blockmix.generators.planted import planted
     from blockmix.generators.simulate import simulate
     from blockmix.graph.accept import as_graph
@@ -43,6 +44,7 @@ _WHERE = {
     "Model": "model.hyper",
     "Posterior": "posterior.posterior",
     "Report": "inference.progress",
+    "abcd": "generators.abcd",
     "as_graph": "graph.accept",
     "fit": "inference.fit",
     "hold_out": "graph.split",
@@ -68,6 +70,7 @@ __all__ = [
     "Posterior",
     "Report",
     "__version__",
+    "abcd",
     "as_graph",
     "fit",
     "hold_out",

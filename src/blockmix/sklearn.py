@@ -33,7 +33,7 @@ class MixedMembership(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
     Parameters:
         n_components: how many communities to allow, or "auto".
-        sampler, sweeps, time_limit, chains, held_out, alpha: as in `blockmix.fit`.
+        model, sampler, sweeps, time_limit, chains, held_out, alpha: as in `blockmix.fit`.
         n_jobs: threads; None or -1 for all.
         random_state: seed, RandomState or None.
 
@@ -45,11 +45,13 @@ class MixedMembership(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     """
 
     def __init__(
-        self, n_components: int | Literal["auto"] = "auto", *, sampler: str | None = None, sweeps: int | None = None,
-        time_limit: float | None = None, chains: int | None = None, held_out: float | None = 0.0,
-        alpha: float | None = None, n_jobs: int | None = None, random_state: Any = None,
+        self, n_components: int | Literal["auto"] = "auto", *,
+        model: Literal["assortative", "popularity", "mmsb", "auto"] = "assortative", sampler: str | None = None,
+        sweeps: int | None = None, time_limit: float | None = None, chains: int | None = None,
+        held_out: float | None = 0.0, alpha: float | None = None, n_jobs: int | None = None, random_state: Any = None,
     ) -> None:  # fmt: skip
         self.n_components = n_components
+        self.model = model
         self.sampler = sampler
         self.sweeps = sweeps
         self.time_limit = time_limit
@@ -65,8 +67,9 @@ class MixedMembership(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
         graph = _graph(self._checked(X, reset=True))
         post = fit(
-            graph, self.n_components, sampler=self.sampler, sweeps=self.sweeps, time_limit=self.time_limit,
-            chains=self.chains, held_out=self.held_out, alpha=self.alpha, seed=_seed(self.random_state),
+            graph, self.n_components, model=self.model, sampler=self.sampler, sweeps=self.sweeps,
+            time_limit=self.time_limit, chains=self.chains, held_out=self.held_out, alpha=self.alpha,
+            seed=_seed(self.random_state),
             threads=None if self.n_jobs in (None, -1) else self.n_jobs, progress=False,
         )  # fmt: skip
         self.posterior_ = post

@@ -34,17 +34,24 @@ from blockmix.tables.packed import WEIGHT_SCALE
 # Memberships of less than 0.001 are not stored in posterior samples. An overlap nearer than this to zero or one counts
 # as equal to it, and equal values are ranked at random.
 RESOLUTION = 0.01
+# Popularities below this have no effect on any link, and their logarithms would dominate a spread.
+LEAST_POPULARITY = 1e-3
 # Batches whose means give the standard error of Geweke's test. Of 12,000 iterations a batch has 300, some ten times as
 # many as the chain takes to forget its state.
 BATCHES = 40
 
 
 class Parameters(NamedTuple):
-    """Memberships (nodes x communities), strengths, and the background."""
+    """Memberships (nodes x communities), strengths, and the background.
+
+    With popularities, strengths and background are rates (DC1); `rho` is their shape, which samples do not keep.
+    """
 
     memberships: NDArray[np.float64]
     strengths: NDArray[np.float64]
     background: float
+    popularity: NDArray[np.float64] | None = None
+    rho: float = float("nan")
 
 
 @dataclass(frozen=True)
@@ -69,8 +76,8 @@ class Setup:
         """Run `blockmix.fit` on all pairs and return the posterior samples kept, one chain after the other."""
         prior = {name: getattr(self.model, name) for name in ("alpha", "eta", "background")}
         post = bm.fit(
-            graph, self.model.communities, sampler=self.sampler, seed=seed, held_out=0, threads=1, progress=False,
-            **prior, **self.arguments,
+            graph, self.model.communities, model=self.model.kind, sampler=self.sampler, seed=seed, held_out=0,
+            threads=1, progress=False, **prior, **self.arguments,
         )  # fmt: skip
         return [unpack(draw, self.model.communities) for chain in post.draws for draw in chain]
 
@@ -95,22 +102,37 @@ def unpack(draw: Any, communities: int) -> Parameters:
     node = np.repeat(np.arange(len(draw.counts)), draw.counts)
     dense[node, draw.communities] = draw.weights / WEIGHT_SCALE
     strengths = draw.strengths.astype(np.float64)
-    return Parameters(dense / dense.sum(axis=1, keepdims=True), strengths[:-1], float(strengths[-1]))
+    popularity = None if draw.popularity is None else draw.popularity.astype(np.float64)
+    return Parameters(
+        dense / dense.sum(axis=1, keepdims=True), strengths[:-1], float(strengths[-1]), popularity
+    )
 
 
 def draw_parameters(setup: Setup, rng: np.random.Generator) -> Parameters:
-    """Draw parameters from the prior; a background that is learned has a uniform one."""
+    """Draw parameters from the prior; a background that is learned has a uniform one.
+
+    The rate of such a background, and rates of eta = (1, 1), are exponential: their probabilities are uniform.
+    """
     model = setup.model
     memberships = rng.dirichlet([model.concentration] * model.communities, setup.nodes)
+    if model.kind == "popularity":
+        rho = 1.0 / rng.random() - 1.0
+        rates = rng.gamma(model.eta[0], 1.0 / model.eta[1], model.communities)
+        background = rng.exponential() if model.background is None else -np.log1p(-model.background)
+        return Parameters(memberships, rates, background, rng.gamma(rho, 1.0 / rho, setup.nodes), rho)
     background = rng.random() if model.background is None else model.background
     return Parameters(memberships, rng.beta(*model.eta, model.communities), background)
 
 
 def link_probabilities(parameters: Parameters) -> NDArray[np.float64]:
-    """Compute (M1) for all pairs a < b."""
-    memberships, strengths, background = parameters
+    """Compute (M1), or (DC1), for all pairs a < b."""
+    memberships, strengths, background, popularity, _ = parameters
+    upper = np.triu_indices(len(memberships), 1)
+    if popularity is not None:
+        rates = background + (memberships * strengths) @ memberships.T
+        return np.asarray(-np.expm1(-(rates * np.outer(popularity, popularity))[upper]))
     inside = (memberships * (strengths - background)) @ memberships.T
-    return np.asarray(background + inside[np.triu_indices(len(memberships), 1)])
+    return np.asarray(background + inside[upper])
 
 
 def simulate(parameters: Parameters, rng: np.random.Generator, factor: float = 1.0) -> NDArray[np.bool_]:
@@ -126,10 +148,14 @@ def graph_of(linked: NDArray[np.bool_], nodes: int) -> Graph:
 
 def quantities(parameters: Parameters, linked: NDArray[np.bool_]) -> dict[str, float]:
     """Compute functions of the parameters that do not depend on how communities are numbered."""
-    memberships, strengths, background = parameters
+    memberships, strengths, background, popularity, _ = parameters
     p = link_probabilities(parameters)
     overlap = (memberships[:-1:2] * memberships[1::2]).sum(axis=1)
     found = {f"strength {i + 1}": float(value) for i, value in enumerate(np.sort(strengths))}
+    if popularity is not None:
+        logs = np.log(np.maximum(popularity, LEAST_POPULARITY))
+        found |= {"popularity of one node": float(logs[0]), "mean of popularities": float(popularity.mean())}
+        found["spread of popularities"] = float(logs.std())
     return found | {
         "background": background,
         "squared memberships": float((memberships**2).sum(axis=1).mean()),
@@ -137,7 +163,7 @@ def quantities(parameters: Parameters, linked: NDArray[np.bool_]) -> dict[str, f
         "overlap of N/2 pairs": float(overlap.mean()),
         "probability of one pair": float(p[0]),
         "probability of all pairs": float(p.mean()),
-        "log likelihood": float(np.log(np.where(linked, p, 1.0 - p)).sum()),
+        "log likelihood": float(np.log(np.maximum(np.where(linked, p, 1.0 - p), 1e-300)).sum()),
     }
 
 
@@ -190,6 +216,10 @@ def rank_table(ranks: Mapping[str, NDArray[np.int64]], draws: int, seed: int = 0
 def start_at(sampler: Any, parameters: Parameters, rng: np.random.Generator, key: tuple[int, int]) -> Any:
     """Return the state of a chain at these parameters; what else a state has is drawn given them and the network."""
     memberships, value = parameters.memberships, np.append(parameters.strengths, parameters.background)
+    if parameters.popularity is not None:
+        rows = sampler.init(key).rows
+        fill_rows(rows, memberships, np.argsort(-memberships, axis=1, kind="stable"))
+        return sampler.start_at(rows, parameters.popularity, value, parameters.rho)
     if sampler.name == "cgs":
         return sampler.start_at(memberships, value, key)
     # The expansions of strengths may be anything that does not depend on the parameters; their totals follow them.
@@ -201,16 +231,22 @@ def start_at(sampler: Any, parameters: Parameters, rng: np.random.Generator, key
         state = sampler.start_at(memberships, strengths)
         state.phi[:] = memberships * rng.gamma(concentration + sampler.expansion)[:, None]
         return state
-    rows, (nodes, communities) = sampler.init(key).rows, memberships.shape
+    rows = sampler.init(key).rows
     # Sparse rows have their largest membership first, dense rows all communities in order.
     order = np.argsort(
         np.zeros_like(memberships) if sampler.problem.dense else -memberships, axis=1, kind="stable"
     )
+    fill_rows(rows, memberships, order)
+    rows.total[:] = rng.gamma(concentration + sampler.graph.degrees)
+    return sampler.start_at(rows, strengths)
+
+
+def fill_rows(rows: Any, memberships: NDArray[np.float64], order: NDArray[np.int64]) -> None:
+    """Write memberships into rows, the communities of each in this order."""
+    nodes, communities = memberships.shape
     rows.words[:, ::2] = -1
     rows.words[:, : 2 * communities : 2] = order
     rows.weights[:, 1 : 2 * communities : 2] = memberships[np.arange(nodes)[:, None], order]
-    rows.total[:] = rng.gamma(concentration + sampler.graph.degrees)
-    return sampler.start_at(rows, strengths)
 
 
 def parameters_of(sampler: Any, state: Any) -> Parameters:
@@ -221,20 +257,24 @@ def parameters_of(sampler: Any, state: Any) -> Parameters:
     dense = np.zeros((sampler.nodes, sampler.communities))
     dense[np.nonzero(used)[0], ids[used]] = rows.weights[:, 1::2][used]
     strengths = np.array(sampler.strengths(state))
-    return Parameters(dense / dense.sum(axis=1, keepdims=True), strengths[:-1], float(strengths[-1]))
+    memberships = dense / dense.sum(axis=1, keepdims=True)
+    if hasattr(sampler, "popularity"):
+        popularity = sampler.popularity(state).astype(np.float64)
+        return Parameters(memberships, strengths[:-1], float(strengths[-1]), popularity, state.rho)
+    return Parameters(memberships, strengths[:-1], float(strengths[-1]))
 
 
 def alternate(setup: Setup, iterations: int, seed: int, factor: float = 1.0) -> list[dict[str, float]]:
     """Alternate networks and sweeps of the sampler, and return the quantities of each iteration."""
     rng = np.random.default_rng(seed)
     parameters = draw_parameters(setup, rng)
-    options = sampler_options(setup.sampler, dict(setup.arguments), "assortative")
+    options = sampler_options(setup.sampler, dict(setup.arguments), setup.model.kind)
     found = []
     with Workers(1) as workers:
         for _ in range(iterations):
             linked = simulate(parameters, rng, factor)
             data = no_hold_out(graph_of(linked, setup.nodes))
-            sampler = sampler_class(setup.sampler, "assortative")(data, setup.model, options, workers)
+            sampler = sampler_class(setup.sampler, setup.model.kind)(data, setup.model, options, workers)
             key = (int(rng.integers(2**32)), int(rng.integers(2**32)))
             state = start_at(sampler, parameters, rng, key)
             sampler.step(state, key, False)

@@ -155,3 +155,13 @@ def test_a_million_pairs_rank_exactly():
     )
     wins = sum(int(links[v]) * (2 * int(others[:v].sum()) + int(others[v])) for v in range(1000))
     assert auc(p, y) == wins / (2 * int(y.sum()) * int((~y).sum()))
+
+
+def test_matched_non_links_have_an_auc_of_their_own():
+    p, y = np.array([0.9, 0.4, 0.2, 0.1]), np.array([True, True, False, False])
+    found = score(p, y, 0.1, matched=[0.5, 0.3])
+    assert found.auc == 1.0
+    # of four comparisons 0.9 wins two and 0.4 wins one
+    assert found.auc_matched == 0.75
+    assert math.isnan(score(p, y, 0.1).auc_matched)
+    assert math.isnan(score(p, y, 0.1, matched=[]).auc_matched)

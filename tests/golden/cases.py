@@ -38,6 +38,8 @@ FITS: dict[str, dict[str, Any]] = {
     "scir, diffusion, dense": {"communities": 6, "moves": "cir"},
     "scir, diffusion, non-links sampled": {"communities": 6, "non_links": 7, "form": "sparse"},
     "scir, diffusion, dense, non-links sampled": {"communities": 6, "non_links": 7, "form": "dense"},
+    "popularity": {"communities": 6, "model": "popularity", "chains": 2},
+    "popularity, batches, few slots": {"communities": 40, "model": "popularity", "batches": 3, "slots": 4},
     "sgmc": {"communities": 6, "sampler": "sgmc"},
     "sgmc, printed form": {"communities": 6, "sampler": "sgmc", "preconditioned": False, "totals": "prior"},
     "sgmc-m": {"communities": 12, "sampler": "sgmc-m"},

@@ -10,7 +10,7 @@ from scipy import stats
 
 from blockmix.errors import InputError
 from blockmix.graph.graph import Graph
-from blockmix.graph.split import hold_out, no_hold_out
+from blockmix.graph.split import hold_out, matched_non_links, no_hold_out
 
 # Every statistical test below has at most this chance of failing on correct code (and the seeds are fixed).
 FALSE_ALARM = 1e-4
@@ -170,3 +170,35 @@ def test_a_graph_without_links_is_refused():
     empty = Graph.from_edges(np.empty((0, 2), dtype=np.int64), nodes=np.arange(4))
     with pytest.raises(InputError, match="0 links is less than one link"):
         hold_out(empty, 0.5, seed=1)
+
+
+def test_matched_non_links_have_ends_in_proportion_to_their_links():
+    """Two hubs of 60 links and many leaves. False alarm: below 1e-6, by 5 standard deviations of a binomial count."""
+    edges = [(0, leaf) for leaf in range(2, 62)] + [(1, leaf) for leaf in range(62, 122)]
+    graph = Graph.from_edges(np.array(edges + [(a, a + 1) for a in range(2, 121)]))
+    found = matched_non_links(graph, 4000, 1)
+    assert found.shape == (4000, 2)
+    assert (found[:, 0] < found[:, 1]).all()
+    assert not graph.has_edges(found).any()
+    degrees = graph.degrees.astype(float)
+    weight = np.outer(degrees, degrees)
+    weight[tuple(graph.edges().T)] = 0.0
+    weight = np.triu(weight, 1)
+    hub = weight[0].sum() / weight.sum()
+    share = (found[:, 0] == 0).mean()
+    assert abs(share - hub) < 5 * np.sqrt(hub * (1 - hub) / 4000)
+    # uniform non-links would touch this hub once in 61 pairs
+    assert share > 0.1
+
+
+def test_matched_non_links_change_nothing_else_and_are_as_many_as_held_out_links():
+    graph = ring(40)
+    held = hold_out(graph, 0.2, seed=1)
+    assert len(held.matched) == held.n_links
+    np.testing.assert_array_equal(held.scored_pairs[: held.n_pairs], held.pairs)
+    np.testing.assert_array_equal(hold_out(graph, 0.2, seed=1).matched, held.matched)
+    assert len(no_hold_out(graph).scored_pairs) == 0
+
+
+def test_where_nearly_all_pairs_are_links_there_are_no_matched_ones():
+    assert len(matched_non_links(complete(8), 3, 1)) == 0

@@ -31,6 +31,8 @@ CASES = {
     "cgs, many communities": {"communities": 280, "sampler": "cgs"},
     "lmc": {"communities": 4, "sampler": "lmc"},
     "general model": {"communities": 4, "model": "mmsb"},
+    "popularity model": {"communities": 4, "model": "popularity"},
+    "popularity model, batches": {"communities": 4, "model": "popularity", "batches": 3},
 }
 
 # Pieces of work for a thread are made small, so that the paths of large networks are taken as well. The clock starts

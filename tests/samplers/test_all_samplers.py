@@ -82,9 +82,10 @@ def check(kind, sampler, state, info, sweeps):
     if sampler.name != "sgmc-m":
         np.testing.assert_allclose(total, 1.0, atol=SINGLE_PRECISION)
     strengths = sampler.strengths(state)
-    assert strengths.shape == ((k + 1,) if kind == "assortative" else (k, k))
+    assert strengths.shape == ((k, k) if kind == "mmsb" else (k + 1,))
     assert np.isfinite(strengths).all()
-    assert ((strengths >= 0) & (strengths <= 1)).all()
+    # rates in the popularity model
+    assert ((strengths >= 0) & (strengths <= (np.inf if kind == "popularity" else 1))).all()
     probability = predicted(sampler, state, nodes)
     assert ((probability >= -ROUNDING) & (probability <= 1 + ROUNDING)).all()
     assert 0 <= info.background <= 1
@@ -226,3 +227,4 @@ def test_a_wrong_name_gets_the_nearest_right_one():
         check_sampler("scir", "mmsb")
     assert default_sampler("assortative") == "scir"
     assert default_sampler("mmsb") == "sgmc"
+    assert default_sampler("popularity") == "scir"

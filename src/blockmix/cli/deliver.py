@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -91,9 +91,10 @@ def deliver(post: Posterior, to: Output, report: Path | None = None) -> None:
         print_json(record(post, to.threshold) | places)
     elif to.always_show or not to.quiet or path is None:
         from blockmix.cli.summary import print_summary
+        from blockmix.posterior.export.files import text_names
 
         print_summary(record(post, to.threshold))
-        print_written(path, None if unreported else report)
+        print_written(text_names(post), path, None if unreported else report)
     if failures:
         from blockmix.inference.run_folder.folder import what_is_kept
 
@@ -106,16 +107,15 @@ def deliver(post: Posterior, to: Output, report: Path | None = None) -> None:
         raise typer.Exit(FAILED)
 
 
-def print_written(path: Path | None, report: Path | None) -> None:
-    """Print what was written where, and what can be done next."""
-    from blockmix.posterior.export.files import TEXT_FILES
+def print_written(texts: Sequence[str], path: Path | None, report: Path | None) -> None:
+    """Print what was written where, `texts` being the text files, and what can be done next."""
     from blockmix.posterior.storage import MANIFEST
 
     lines = [""]
     if path is not None:
         lines += [
             f"Written to {printable(str(path))}:",
-            f"  {', '.join((*TEXT_FILES, MANIFEST, 'posterior'))}",
+            f"  {', '.join((*texts, MANIFEST, 'posterior'))}",
         ]
     if report is not None:
         lines.append(f"Report to open in a browser: {printable(str(report.resolve()))}")

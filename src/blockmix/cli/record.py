@@ -57,13 +57,16 @@ def record(post: Posterior, threshold: float) -> dict[str, Any]:
         "bridges": [_bridge(post, int(node)) for node in bridges[:MOST_BRIDGES]],
     }
     values |= {name: post.provenance.get(name) for name in _FACTS}
+    # Results of blockmix 0.1 do not say who chose the model: it was always the user.
+    facts = post.provenance
+    values |= {"model": facts["model"]["kind"], "model_chosen_by": facts.get("model_chosen_by", "user")}
     return values | score_record(post) | _chains(post)
 
 
 def score_record(post: Posterior) -> dict[str, Any]:
     """Return the scores on the held-out pairs, and those of the null models; None where nothing was held out."""
     scores, null = post.scores, post.null
-    names = ("perplexity", "log_loss", "auc", "average_precision")
+    names = ("perplexity", "log_loss", "auc", "auc_matched", "average_precision")
     values: dict[str, Any] = {name: None if scores is None else getattr(scores, name) for name in names}
     values["held_out_links"] = 0 if scores is None else scores.n_links
     values["held_out_non_links"] = 0 if scores is None else scores.n_non_links

@@ -5,6 +5,7 @@ Every number comes from the record that `--json` prints (`blockmix.cli.record`).
 
 from __future__ import annotations
 
+from math import isnan
 from typing import Any
 
 from rich.console import Console
@@ -36,6 +37,8 @@ def print_summary(values: dict[str, Any]) -> None:
         console.print(
             f"{values['communities']:,} communities were allowed: as many as the best hard partition has"
         )
+    if values["model_chosen_by"] != "user":
+        console.print(f"The {values['model']} model was chosen: {printable(values['model_chosen_by'])}")
     stopped = f"\nThe run ended because {printable(values['stopped_by'])}." if values["stopped_by"] else ""
     console.print(
         f"{_count(values['sweeps'], 'sweep')} ({values['warm_up']:,} of them warm-up) of "
@@ -106,7 +109,8 @@ def scores_text(values: dict[str, Any]) -> str:
     text = (
         f"\n[bold]Predictions[/] of {_count(values['held_out_links'], 'link')} and "
         f"{_count(values['held_out_non_links'], 'non-link')} that the fit did not see\n"
-        f"  AUC {values['auc']:.3f}: a link is ranked above a non-link {values['auc']:.0%} of the time (chance: 50%)\n"
+        f"  AUC {values['auc']:.3f}: a link is ranked above a non-link {values['auc']:.0%} of the time "
+        f"(chance: 50%){_matched_text(values)}\n"
         f"  log loss {values['log_loss']:.4g} per pair of nodes: lower is better"
     )
     if values["null_model"] is not None:
@@ -118,6 +122,13 @@ def scores_text(values: dict[str, Any]) -> str:
         f"{text}\n  average precision {values['average_precision']:.3f}, perplexity {values['perplexity']:.3f}: "
         "to compare fits of one network"
     )
+
+
+def _matched_text(values: dict[str, Any]) -> str:
+    """Return the AUC against non-links matched by degree, where there are any."""
+    if isnan(values["auc_matched"]):
+        return ""
+    return f",\n    {values['auc_matched']:.0%} where the non-link's nodes have as many links as a link's"
 
 
 def shown(label: object) -> str:

@@ -27,7 +27,11 @@ _ROUNDING = 1e-6
 
 @dataclass(frozen=True)
 class Scores:
-    """The scores of one set of held-out pairs. Undefined ones are NaN (see each function)."""
+    """The scores of one set of held-out pairs. Undefined ones are NaN (see each function).
+
+    `auc` compares held-out links with uniform non-links, `auc_matched` with non-links whose ends have as many links as
+    those of links have (M15).
+    """
 
     perplexity: float
     log_loss: float
@@ -35,15 +39,23 @@ class Scores:
     average_precision: float
     n_links: int
     n_non_links: int
+    auc_matched: float = float("nan")
 
 
-def score(probability: ArrayLike, links: ArrayLike, density: float) -> Scores:
-    """Compute all scores.
+def score(
+    probability: ArrayLike, links: ArrayLike, density: float, matched: ArrayLike | None = None
+) -> Scores:
+    """Compute all scores; `matched` are the probabilities of non-links matched by degree (`auc_matched`).
 
     >>> score([0.9, 0.2], [True, False], density=0.1).auc
     1.0
     """
     probability, is_link = checked_pairs(probability, links)
+    above = float("nan")
+    if matched is not None and np.size(matched) and is_link.any():
+        others = np.asarray(matched, dtype=np.float64)
+        both = np.concatenate((probability[is_link], others))
+        above = auc(both, np.arange(len(both)) < len(both) - len(others))
     return Scores(
         perplexity=perplexity(probability, is_link),
         log_loss=log_loss(probability, is_link, density),
@@ -51,6 +63,7 @@ def score(probability: ArrayLike, links: ArrayLike, density: float) -> Scores:
         average_precision=average_precision(probability, is_link),
         n_links=int(is_link.sum()),
         n_non_links=int((~is_link).sum()),
+        auc_matched=above,
     )
 
 

@@ -1,6 +1,6 @@
 """Networks whose communities are known: drawn from the model, or planted.
 
-The functions are `blockmix.simulate` and `blockmix.planted`; what they return is here.
+The functions are `blockmix.simulate`, `blockmix.planted` and `blockmix.abcd`; what they return is here.
 """
 
 from __future__ import annotations

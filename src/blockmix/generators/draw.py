@@ -36,7 +36,9 @@ _LARGEST_STRENGTH = 1.0 - 1e-9
 _MOST_MEMBERSHIPS = 500_000_000
 _MOST_CANDIDATES = 4_000_000_000
 # Names of the random streams; a new one gets a new number, so that a seed keeps its network.
-STREAM_MEMBERSHIPS, STREAM_STRENGTHS, STREAM_COUNTS, STREAM_INSIDE, STREAM_BACKGROUND = range(5)
+STREAM_MEMBERSHIPS, STREAM_STRENGTHS, STREAM_COUNTS, STREAM_INSIDE, STREAM_BACKGROUND, STREAM_POPULARITY = (
+    range(6)
+)
 
 
 def stream(seed: int, *place: int) -> np.random.Generator:
@@ -171,14 +173,10 @@ def draw_links(
     strengths = np.minimum(np.asarray(strengths, dtype=np.float64), _LARGEST_STRENGTH)
     rates = np.maximum(np.log1p(-background) - np.log1p(-strengths), 0.0)
     nodes = memberships.shape[0]
-    inside = _CommunityCandidates(memberships, rates)
+    inside = CommunityCandidates(memberships, rates)
     rng = stream(seed, STREAM_COUNTS)
     expected = inside.expected.sum() - np.log1p(-background) * nodes * nodes / 2.0
-    if expected > _MOST_CANDIDATES:
-        raise InputError(
-            f"about {expected:.2g} candidate links would have to be drawn, more than "
-            f"{_MOST_CANDIDATES:,}; ask for a smaller degree or a smaller background"
-        )
+    check_candidates(expected)
     inside.set_counts(rng.poisson(inside.expected))
     anywhere = int(rng.poisson(-np.log1p(-background) * nodes * nodes / 2.0))
     rows = (memberships.indptr, memberships.indices, memberships.data)
@@ -196,12 +194,28 @@ def draw_links(
         size = min(_CANDIDATES_PER_BLOCK, anywhere - index * _CANDIDATES_PER_BLOCK)
         return keep(rng, rng.integers(nodes, size=size), rng.integers(nodes, size=size))
 
-    parts = run_blocks(inside_block, -(-inside.total // _CANDIDATES_PER_BLOCK), threads)
-    parts += run_blocks(background_block, -(-anywhere // _CANDIDATES_PER_BLOCK), threads)
+    found = draw_blocks(inside_block, inside.total, threads)
+    return np.concatenate([found, draw_blocks(background_block, anywhere, threads)])
+
+
+def draw_blocks(
+    block: Callable[[int], NDArray[np.int64]], candidates: int, threads: int | None
+) -> NDArray[np.int64]:
+    """Return the pairs that `block` gives for every block of so many candidates, one after the other."""
+    parts = run_blocks(block, -(-candidates // _CANDIDATES_PER_BLOCK), threads)
     return np.concatenate([np.empty((0, 2), dtype=np.int64), *parts])
 
 
-class _CommunityCandidates:
+def check_candidates(expected: float) -> None:
+    """Refuse to draw more candidate links than can be handled."""
+    if expected > _MOST_CANDIDATES:
+        raise InputError(
+            f"about {expected:.2g} candidate links would have to be drawn, more than "
+            f"{_MOST_CANDIDATES:,}; ask for a smaller degree or a smaller background"
+        )
+
+
+class CommunityCandidates:
     """Candidate pairs of every community, both ends proportional to the memberships in it."""
 
     def __init__(self, memberships: Any, rates: NDArray[np.float64]) -> None:
@@ -216,6 +230,7 @@ class _CommunityCandidates:
         self.set_counts(np.zeros(len(rates), dtype=np.int64))
 
     def set_counts(self, counts: NDArray[np.int64]) -> None:
+        """Set how many candidates every community has."""
         self.ends_at = np.cumsum(counts)
         self.begins_at = self.ends_at - counts
         self.total = int(self.ends_at[-1])

@@ -17,7 +17,14 @@ from blockmix.generators.draw import (
     pairs_inside,
     stream,
 )
-from blockmix.generators.simulate import Simulated, check_sizes, graph_of, unreachable_degree
+from blockmix.generators.popular import Degrees, check_degrees, draw_popularity
+from blockmix.generators.simulate import (
+    Simulated,
+    check_sizes,
+    graph_of,
+    popular_network,
+    unreachable_degree,
+)
 
 # Community sizes of real networks fall roughly as size^-2; a ratio of 50 keeps the smallest ones findable.
 _SIZE_EXPONENT = 2.0
@@ -45,6 +52,8 @@ def planted(
     overlap: tuple[int, int] = (1, 3),
     mixing: float = 0.1,
     sizes: Literal["equal", "powerlaw"] = "equal",
+    degrees: Degrees = "equal",
+    rho: float = 1.0,
     seed: int = 0,
     threads: int | None = None,
 ) -> Planted:
@@ -62,6 +71,8 @@ def planted(
         sizes: "equal": communities are chosen uniformly and are equally strong. "powerlaw": they are chosen
             with weights that fall as size^-2 over a range of 50, and strengths are inverse to the size, so
             that a member of a small community has as many links as one of a large community.
+        degrees, rho: popularities of the nodes, as in `simulate`; links then follow (DC1), and the expected degree is
+            met to about a percent.
         seed: the same seed and arguments give the same network, whatever the number of threads.
         threads: number of threads; all cores when not given.
 
@@ -72,6 +83,7 @@ def planted(
     """
     nodes, communities, seed = check_sizes(nodes, communities, degree, seed)
     fewest, most = _check_options(communities, overlap, mixing, sizes)
+    check_degrees(degrees, rho)
     rng = stream(seed, STREAM_MEMBERSHIPS)
     counts = rng.integers(fewest, most, size=nodes, endpoint=True)
     weights = _size_weights(rng, communities, sizes)
@@ -79,7 +91,6 @@ def planted(
     shares = np.repeat(1.0 / counts, counts).astype(np.float32)
     memberships = membership_matrix(counts, chosen, shares, communities)
     strengths, background = _strengths(memberships, degree, mixing, sizes)
-    edges = draw_links(memberships, strengths, background, seed=seed, threads=threads)
     columns = memberships.tocsc()
     covers = [np.sort(part).astype(np.int64) for part in np.split(columns.indices, columns.indptr[1:-1])]
     parameters = {
@@ -92,6 +103,21 @@ def planted(
         "sizes": sizes,
         "seed": seed,
     }
+    popularity = draw_popularity(nodes, degrees, rho, seed)
+    if popularity is not None:
+        parameters |= {"degrees": degrees} | ({"rho": rho} if degrees == "gamma" else {})
+        rates = -np.log1p(-np.append(strengths, background))
+        made = popular_network(memberships, rates, popularity, degree, parameters, threads)
+        return Planted(
+            made.graph,
+            memberships,
+            made.strengths,
+            made.background,
+            parameters,
+            covers,
+            popularity=popularity,
+        )
+    edges = draw_links(memberships, strengths, background, seed=seed, threads=threads)
     return Planted(graph_of(edges, nodes), memberships, strengths, background, parameters, covers)
 
 

@@ -7,7 +7,7 @@ import io
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
@@ -23,6 +23,14 @@ from blockmix.generators.draw import (
     pairs_inside,
     stream,
 )
+from blockmix.generators.popular import (
+    Degrees,
+    check_degrees,
+    draw_popular_links,
+    draw_popularity,
+    rates_for_degree,
+    with_popularity,
+)
 from blockmix.graph.graph import Graph
 
 BACKGROUND_SHARE = 0.1
@@ -36,7 +44,8 @@ class Simulated:
 
     `memberships` is a scipy CSR matrix, nodes by communities, rows summing to 1; `strengths` are the link
     probabilities inside the communities and `background` is the one between different communities.
-    `parameters` holds the arguments of the call, so that the same call gives the same network.
+    `parameters` holds the arguments of the call, so that the same call gives the same network. `popularity` is that
+    of every node where nodes differ (DC1); strengths are then those between nodes of popularity one.
     """
 
     graph: Graph
@@ -44,6 +53,7 @@ class Simulated:
     strengths: NDArray[np.float64]
     background: float
     parameters: dict[str, Any]
+    popularity: NDArray[np.float64] | None = field(default=None, kw_only=True)
 
     def communities(self, threshold: float = 0.1) -> list[NDArray[np.int64]]:
         """Return for every community the nodes with a membership of at least `threshold` (may be empty)."""
@@ -62,7 +72,8 @@ class Simulated:
 
         `edges.txt` (`.gz` with `compress`) holds one link per line, `isolated_nodes.txt` the nodes without a
         link if there are any, `communities.txt` one community per line (node labels separated by tabs),
-        `memberships.tsv` node, community and weight, `parameters.json` the call and the parameters drawn.
+        `memberships.tsv` node, community and weight, `popularity.tsv` node and popularity where nodes differ,
+        `parameters.json` the call and the parameters drawn.
         """
         folder = Path(folder)
         _claim(folder, overwrite)
@@ -76,6 +87,9 @@ class Simulated:
         covers = (cover for cover in self.true_covers if len(cover))
         _write(folder / "communities.txt", ("\t".join(map(str, cover)) for cover in covers))
         _write(folder / "memberships.tsv", self._membership_lines(), "node\tcommunity\tweight")
+        if self.popularity is not None:
+            lines = (f"{a}\t{r:.7g}" for a, r in enumerate(self.popularity.tolist()))
+            _write(folder / "popularity.tsv", lines, "node\tpopularity")
         facts = {**self.parameters, "background": self.background, "strengths": self.strengths.tolist()}
         (folder / "parameters.json").write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
         return folder
@@ -98,13 +112,15 @@ def simulate(
     eta: tuple[float, float] = (5.0, 5.0),
     background: float | None = None,
     cut: float = 1e-4,
+    degrees: Degrees = "equal",
+    rho: float = 1.0,
     seed: int = 0,
     threads: int | None = None,
 ) -> Simulated:
-    """Draw a network from the assortative mixed-membership blockmodel.
+    """Draw a network from the assortative mixed-membership blockmodel, with or without popularities.
 
     Memberships are Dirichlet(alpha), strengths Beta(eta[0], eta[1]), and every pair is linked independently
-    with the probability (M1). Time and memory are proportional to nodes plus links.
+    with the probability (M1), or with popularities (DC1). Time and memory are proportional to nodes plus links.
 
     Args:
         nodes: number of nodes.
@@ -118,6 +134,11 @@ def simulate(
         background: probability of a link between nodes acting in different communities; a tenth of the
             density when not given.
         cut: memberships are left out once less than this share of a node is left (0 keeps them all).
+        degrees: "equal": all nodes have the same popularity. "gamma": popularities from the prior (DC2) of the
+            popularity model, Gamma(rho, rho), and rates Gamma(eta[0], eta[1]); "powerlaw": their density falls as
+            r^-2.5 over a range of 200. With popularities `degree` is met to about a percent, by one factor of all
+            rates.
+        rho: the shape of "gamma": the smaller, the more unequal nodes are.
         seed: the same seed and arguments give the same network, whatever the number of threads.
         threads: number of threads; all cores when not given.
 
@@ -129,13 +150,9 @@ def simulate(
     nodes, communities, seed = check_sizes(nodes, communities, degree, seed)
     alpha = 1.0 / communities if alpha is None else float(alpha)
     _check_prior(alpha, eta, cut)
+    check_degrees(degrees, rho)
     delta = _background(nodes, degree, background)
     memberships = dirichlet_memberships(nodes, communities, alpha, cut=cut, seed=seed, threads=threads)
-    strengths = stream(seed, STREAM_STRENGTHS).beta(*eta, size=communities)
-    strengths = np.clip(strengths, _SMALLEST_STRENGTH, _LARGEST_STRENGTH)
-    if degree is not None:
-        strengths = strengths_for_degree(strengths, pairs_inside(memberships), delta, nodes, degree)
-    edges = draw_links(memberships, strengths, delta, seed=seed, threads=threads)
     parameters = {
         "generator": "simulate",
         "nodes": nodes,
@@ -146,7 +163,46 @@ def simulate(
         "cut": cut,
         "seed": seed,
     }
+    popularity = draw_popularity(nodes, degrees, rho, seed)
+    if popularity is not None:
+        parameters |= {"degrees": degrees} | ({"rho": rho} if degrees == "gamma" else {})
+        rates = stream(seed, STREAM_STRENGTHS).gamma(eta[0], 1.0 / eta[1], size=communities)
+        rates = np.append(rates, -np.log1p(-delta))
+        return popular_network(memberships, rates, popularity, degree, parameters, threads=threads)
+    strengths = stream(seed, STREAM_STRENGTHS).beta(*eta, size=communities)
+    strengths = np.clip(strengths, _SMALLEST_STRENGTH, _LARGEST_STRENGTH)
+    if degree is not None:
+        strengths = strengths_for_degree(strengths, pairs_inside(memberships), delta, nodes, degree)
+    edges = draw_links(memberships, strengths, delta, seed=seed, threads=threads)
     return Simulated(graph_of(edges, nodes), memberships, strengths, delta, parameters)
+
+
+def popular_network(
+    memberships: Any,
+    rates: NDArray[np.float64],
+    popularity: NDArray[np.float64],
+    degree: float | None,
+    parameters: dict[str, Any],
+    threads: int | None = None,
+) -> Simulated:
+    """Draw the links of a network with popularities (DC1); `rates` ends with that of the background.
+
+    With a degree all rates are multiplied by one factor, which keeps the background's share of the rates, and nearly
+    that of the links: hubs of one community are often joined by several points of the process, and by one link.
+    """
+    nodes, seed, theta = len(popularity), parameters["seed"], with_popularity(memberships, popularity)
+    if degree is not None:
+        rates = rates_for_degree(theta, rates, nodes, degree, seed)
+    edges = draw_popular_links(theta, rates, seed=seed, threads=threads)
+    strengths = -np.expm1(-rates)
+    return Simulated(
+        graph_of(edges, nodes),
+        memberships,
+        strengths[:-1],
+        float(strengths[-1]),
+        parameters,
+        popularity=popularity,
+    )
 
 
 def graph_of(edges: NDArray[np.int64], nodes: int) -> Graph:
@@ -231,7 +287,7 @@ def _claim(folder: Path, overwrite: bool) -> None:
         raise InputError(f"{folder}: already holds {taken[0]}; name another folder or ask to overwrite")
     folder.mkdir(parents=True, exist_ok=True)
     # What an earlier network left behind must not be read as part of this one.
-    for name in ("edges.txt", "edges.txt.gz", "isolated_nodes.txt"):
+    for name in ("edges.txt", "edges.txt.gz", "isolated_nodes.txt", "popularity.tsv"):
         (folder / name).unlink(missing_ok=True)
 
 

@@ -8,7 +8,7 @@ O(nodes + held-out pairs), on a nearly complete network as on a sparse one.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
@@ -20,6 +20,8 @@ from blockmix.graph.build import starts_of
 from blockmix.graph.graph import Graph
 
 MOST_PAIRS = 50_000_000
+# Rounds in which matched non-links are drawn; each finds all that are missing unless half of such pairs are links.
+_MATCHED_ROUNDS = 40
 # Two int64 ends, a flag, and both directions of the hidden rows with their sorting space.
 _BYTES_PER_PAIR = 64
 
@@ -31,6 +33,9 @@ class HeldOut:
     `pairs` are node numbers a < b, links first, and `links` marks which of them are links. The row of node `a`
     in `hidden_offsets`, `hidden_neighbors` lists the nodes it is held out with, links and non-links alike, in
     increasing order: none of these pairs may enter training (E5). `density` is that of the full network.
+
+    `matched` are further non-links, with ends drawn in proportion to their number of links, as the ends of a link are:
+    to rank links above them takes more than to know which nodes have many links. They are not held out.
     """
 
     training: Graph
@@ -42,6 +47,12 @@ class HeldOut:
     seed: int
     hidden_offsets: NDArray[np.int64]
     hidden_neighbors: NDArray[Any]
+    matched: NDArray[np.int64] = field(default_factory=lambda: np.empty((0, 2), dtype=np.int64))
+
+    @property
+    def scored_pairs(self) -> NDArray[np.int64]:
+        """All pairs that are predicted: the held-out ones, then the matched ones."""
+        return np.concatenate((self.pairs, self.matched))
 
     @property
     def n_pairs(self) -> int:
@@ -99,7 +110,26 @@ def hold_out(
         graph.density,
         int(seed),
         *hidden_rows(pairs, graph),
+        matched_non_links(graph, n_links, int(seed)),
     )
+
+
+def matched_non_links(graph: Graph, count: int, seed: int) -> NDArray[np.int64]:
+    """Draw non-links a < b with both ends in proportion to their number of links; a pair may come twice.
+
+    Two ends of links are drawn at random, and drawn again where they are one node or linked. None are returned where
+    nearly all such pairs are links.
+    """
+    rng = np.random.default_rng([seed, 1])
+    owner = np.repeat(np.arange(graph.n_nodes, dtype=np.int64), graph.degrees)
+    found = np.empty((0, 2), dtype=np.int64)
+    for _ in range(_MATCHED_ROUNDS):
+        ends = np.sort(owner[rng.integers(0, len(owner), (2 * (count - len(found)) + 16, 2))], axis=1)
+        ends = ends[ends[:, 0] != ends[:, 1]]
+        found = np.concatenate((found, ends[~graph.has_edges(ends)]))[:count]
+        if len(found) == count:
+            return found
+    return found[:0]
 
 
 def no_hold_out(graph: Graph) -> HeldOut:

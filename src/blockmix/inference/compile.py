@@ -31,7 +31,7 @@ def compile_kernels(sampler: Sampler, request: FitRequest) -> None:
         request, communities=min(request.prior.communities, MOST_COMMUNITIES), chains=1, init=None
     )
     with Workers(1) as one:
-        chain = HostChain.start(trial.make_sampler(data, one), trial.chain_key(0), data.pairs)
+        chain = HostChain.start(trial.make_sampler(data, one), trial.chain_key(0), data.scored_pairs)
         chain.advance(True, 1)
         for sample in (1, 2):
             chain.advance(False, sample)

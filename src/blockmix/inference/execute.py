@@ -116,7 +116,7 @@ def _chains(
     for number, sampler in enumerate(samplers):
         key = request.chain_key(number)
         if newest is None:
-            found.append(HostChain.start(sampler, key, data.pairs, given))
+            found.append(HostChain.start(sampler, key, data.scored_pairs, given))
         else:
             found.append(_restored(sampler, key, data, newest, number))
     return found
@@ -125,7 +125,7 @@ def _chains(
 def _restored(sampler: Sampler, key: ChainKey, data: HeldOut, newest: Snapshot, number: int) -> LiveChain:
     """Restore a chain from a checkpoint; one that no run wrote is an error that names it."""
     try:
-        return HostChain.restore(sampler, key, data.pairs, chain_arrays(newest, number))
+        return HostChain.restore(sampler, key, data.scored_pairs, chain_arrays(newest, number))
     except Damaged as damage:
         raise InputError(
             f"{newest.path}: chain {number} cannot be restored ({damage}); restore the folder from a copy, or fit again"

@@ -11,6 +11,7 @@ from blockmix.errors import InputError
 from blockmix.graph.accept import as_graph
 from blockmix.graph.graph import Graph
 from blockmix.graph.split import HeldOut, hold_out, no_hold_out
+from blockmix.inference.choices.link_model import choose_model
 from blockmix.inference.execute import RunContext, execute
 from blockmix.inference.interrupt import terminable
 from blockmix.inference.memory import check_memory
@@ -18,6 +19,7 @@ from blockmix.inference.progress import Callback, choose_progress
 from blockmix.inference.request import FitRequest, refuse_misnamed
 from blockmix.inference.run_folder.folder import RunFolder, open_folder
 from blockmix.numerics.compiling import announce_compiling
+from blockmix.numerics.workers import Workers
 from blockmix.posterior.posterior import Posterior
 from blockmix.samplers.starts.choose import choose_communities
 from blockmix.samplers.starts.given import given_memberships
@@ -32,7 +34,7 @@ def fit(
     graph: Any,
     communities: int | Literal["auto"] = "auto",
     *,
-    model: Literal["assortative", "mmsb"] = "assortative",
+    model: Literal["assortative", "popularity", "mmsb", "auto"] = "assortative",
     sampler: str | None = None,
     seed: int = 0,
     chains: int | None = None,
@@ -62,10 +64,12 @@ def fit(
             labels, a path, an https address or an open file; see `as_graph`.
         communities: how many communities to allow, K. Those that are not needed stay nearly empty. "auto" takes as many
             as the best hard partition of the network has, by its integrated likelihood.
-        model: "assortative", one strength a community, or "mmsb", the general model with one for every pair of
-            communities, for networks whose groups link to other groups rather than within.
+        model: "assortative", one strength a community; "popularity", the same with a popularity for every node, for
+            networks in which some nodes have far more links than others; or "mmsb", the general model with a strength
+            for every pair of communities, for networks whose groups link to other groups rather than within. "auto"
+            takes the first or the second, whichever predicts links better that are set aside from training.
         sampler: which algorithm, by name: "scir", the default, "sgmc", "sgmc-m", "svi", "cgs" or "lmc"; of the
-            general model "sgmc". docs/samplers.md compares them.
+            popularity model "scir", of the general model "sgmc". docs/samplers.md compares them.
         seed: the same seed gives the same result, bit for bit, on any number of threads.
         chains: independent chains, pooled in the end. By default 8 on networks of up to 10,000 links, 4 up to
             50,000 and 2 up to 150,000, where different starts find different solutions and there is time for all
@@ -154,6 +158,11 @@ def _fit(
                 request = replace(request, chosen=True)
         plan = request.plan(watched=data.n_pairs > 0)
         request = request.for_network(graph, communities)
+        if request.auto_model:
+            display.waiting("choosing the link model")
+            with Workers(request.threads) as workers:
+                choice = choose_model(request, data, workers)
+            request = request.with_model(choice.model, str(choice))
         if not request.force:
             check_memory(request, graph.n_nodes)
         checkpointer = None if folder is None else folder.begin(graph, data, request, plan)

@@ -26,7 +26,7 @@ from blockmix.samplers.live import LiveChain
 
 # The first few sweeps are all evaluated, so that short runs have a trace.
 FIRST_EVALUATED = 3
-_SCORES = ("perplexity", "log_loss", "auc", "average_precision")
+_SCORES = ("perplexity", "log_loss", "auc", "auc_matched", "average_precision")
 
 
 @dataclass
@@ -154,7 +154,8 @@ class Run:
         """Score the predictions, add them to the trace, and report the progress."""
         scores: Scores | None = None
         if self.data.n_pairs:
-            scores = score(self._forecast(), self.data.links, self.data.density)
+            held_out, matched = np.split(self._forecast(), [self.data.n_pairs])
+            scores = score(held_out, self.data.links, self.data.density, matched)
             self.plan.add_score(at.sweep, scores.log_loss)
         for number, chain in enumerate(self.chains):
             info = chain.info()

@@ -14,6 +14,8 @@ from blockmix.tables.summary import SPARE_ENTRIES
 _SLOT_BYTES, _ENTRY_BYTES = 8, 12
 # Dense memberships: phi and a copy to work on, in double precision, beside the row that is shown to others.
 _DENSE_BYTES = 16
+# The running mean and variance of a popularity, and its value in a posterior sample.
+_POPULARITY_BYTES, _POPULARITY_SAMPLE = 8, 4
 # Strengths with their statistics and running moments, a community; of the general model a pair of them.
 _COMMUNITY_BYTES, _BLOCK_BYTES = 100, 60
 
@@ -32,6 +34,9 @@ def least_bytes(request: FitRequest, nodes: int) -> int:
     strengths = _BLOCK_BYTES * k * k if request.model == "mmsb" else _COMMUNITY_BYTES * k
     # A packed draw keeps at least one community a node.
     sample = 4 * nodes + 4 * (k * k if request.model == "mmsb" else k)
+    if request.model == "popularity":
+        node += _POPULARITY_BYTES
+        sample += _POPULARITY_SAMPLE * nodes
     return (request.chains or 1) * (nodes * node + strengths + FEWEST_SAMPLES * sample)
 
 

@@ -62,6 +62,8 @@ RIGHT_NAMES = {
     "nodes": ("node_table", "node_attributes", "attributes"),
 }
 _MEANT = {wrong: right for right, others in RIGHT_NAMES.items() for wrong in others}
+# The link models that model="auto" chooses between; the first where there is too little to choose by.
+AUTO_MODELS = ("assortative", "popularity")
 
 
 @dataclass(frozen=True)
@@ -69,7 +71,8 @@ class FitRequest:
     """What a fit is asked for; the fields are the arguments of `fit`, which explains them.
 
     `sampler` is "" for the default of the model. `options` are the settings of the sampler by name; the
-    construction replaces them by its options object. `chosen` is True if blockmix chose the number of communities.
+    construction replaces them by its options object, but for model="auto", whose model is not known yet. `chosen` is
+    True if blockmix chose the number of communities, and `model_chosen` says why it chose the model, if it did.
     """
 
     communities: int | Literal["auto"] = "auto"
@@ -93,6 +96,7 @@ class FitRequest:
     checkpoint_every: float | None = None
     force: bool = False
     chosen: bool = False
+    model_chosen: str = ""
 
     def __post_init__(self) -> None:
         def keep(name: str, value: Any) -> None:
@@ -104,6 +108,11 @@ class FitRequest:
         keep("eta", _floats(self.eta))
         kind = self.prior.kind
         keep("sampler", check_sampler(self.sampler or default_sampler(kind), kind))
+        if self.auto_model and self.sampler != "scir":
+            raise InputError(
+                f"model='auto' (--model auto) chooses between models of the sampler 'scir', not of {self.sampler!r}: "
+                "name a model, or leave out the sampler"
+            )
         keep("options", self._checked_options())
         keep("seed", _seed(self.seed))
         for name in ("chains", "threads"):
@@ -120,16 +129,25 @@ class FitRequest:
         return isinstance(self.communities, str) and self.communities == "auto"
 
     @property
+    def auto_model(self) -> bool:
+        """Whether the link model is still to be chosen."""
+        return self.model == "auto"
+
+    @property
     def prior(self) -> Model:
-        """The model; with one community while their number is still to be chosen.
+        """The model; with one community while their number is still to be chosen, and the first of the models.
 
         With form="paper" of a sampler alpha, if not given, is the paper's 1/K, for isolated nodes as well.
         """
-        k = 1 if self.auto else int(self.communities)
+        k, kind = 1 if self.auto else int(self.communities), AUTO_MODELS[0] if self.auto_model else self.model
         alpha = self.alpha
         if alpha is None and getattr(self.options, "form", "") == "paper":
             alpha = 1.0 / k
-        return Model(k, alpha, self.eta, self.background, self.model)
+        return Model(k, alpha, self.eta, self.background, kind)
+
+    def with_model(self, model: str, reason: str = "") -> FitRequest:
+        """Return the request for one of the link models, with the reason why it was chosen."""
+        return replace(self, model=model, model_chosen=reason)
 
     @property
     def every(self) -> float:
@@ -164,7 +182,8 @@ class FitRequest:
         """Return what decides the result, apart from network and plan, as plain values."""
         return {
             "model": asdict(self.prior), "sampler": self.sampler, "options": asdict(self.options),
-            "seed": self.seed, "chains": self.chains, "chosen": self.chosen, "device": self.device,
+            "seed": self.seed, "chains": self.chains, "chosen": self.chosen, "model_chosen": self.model_chosen,
+            "device": self.device,
         }  # fmt: skip
 
     @classmethod
@@ -173,12 +192,18 @@ class FitRequest:
         model = dict(values["model"])
         options = sampler_options(values["sampler"], values["options"], model["kind"])
         fixed = {name: values[name] for name in ("sampler", "seed", "chains", "chosen", "device")}
+        fixed["model_chosen"] = str(values.get("model_chosen", ""))
         return cls(model=model.pop("kind"), options=options, **model, **fixed, **others)
 
     def _checked_options(self) -> Any:
         """Return the options object of the sampler; a setting without effect is an error."""
         if not isinstance(self.options, Mapping):
             return self.options
+        if self.auto_model:
+            # Settings that one of the models does not have would have no effect if that one is chosen.
+            for model in AUTO_MODELS:
+                replace(self, model=model)
+            return dict(self.options)
         options = sampler_options(self.sampler, dict(self.options), self.model)
         unused = options.unused() if hasattr(options, "unused") else {}
         if self.init is not None:

@@ -37,14 +37,16 @@ def build_posterior(
     forecasts = np.clip([chain.forecast() for chain in result.chains], 0.0, 1.0)
     pool, held_out = equal_pool(len(summaries)), None
     if data.n_pairs:
-        pool = pool_chains(forecasts, data.links, data.density)
-        pooled = pooled_forecast(forecasts, data.links, data.density)
+        scored = forecasts[:, : data.n_pairs]
+        pool = pool_chains(scored, data.links, data.density)
+        pooled = np.clip(pooled_forecast(scored, data.links, data.density), 0.0, 1.0)
+        matched = np.clip(pool.weights @ forecasts[:, data.n_pairs :], 0.0, 1.0)
         held_out = HeldOutPairs(
-            data.pairs, data.links, np.clip(pooled, 0.0, 1.0), data.density, data.kind, data.fraction
+            data.pairs, data.links, pooled, data.density, data.kind, data.fraction, data.matched, matched
         )
     merged = merge_chains(summaries, model.communities, pool.weights)
     mean, sd = _pooled_strengths(summaries, merged.numbers, pool.weights)
-    if mean.ndim == 1:
+    if mean.ndim == 1 and summaries[0].popularity is None:
         table = Memberships(merged.offsets, merged.community, merged.mean)
         evidence, _ = community_evidence(table, mean[:-1], float(mean[-1]), data.training, data.pairs)
         order = np.argsort(-evidence, kind="stable")
@@ -57,6 +59,7 @@ def build_posterior(
         "model": model.to_dict() | {"eta": list(model.eta)},
         "options": asdict(request.options),
         "communities_chosen_by": "integrated likelihood of a hard partition" if request.chosen else "user",
+        "model_chosen_by": request.model_chosen or "user",
         "seed": request.seed,
         "chains": len(result.chains),
         "sweeps": at.sweep,
@@ -89,6 +92,7 @@ def build_posterior(
         trace=at.trace(),
         held_out=held_out,
         provenance=provenance,
+        **_popularity(summaries, pool.weights),
     )
 
 
@@ -103,6 +107,20 @@ def _pooled_strengths(
         first[place] += share * summary.strength_mean
         second[place] += share * (summary.strength_mean**2 + summary.strength_sd**2)
     return first, np.sqrt(np.maximum(second - first**2, 0.0))
+
+
+def _popularity(summaries: list[ChainSummary], weights: NDArray[np.float64]) -> dict[str, Any]:
+    """Return mean and sd of every popularity over all chains; no fields in models without it."""
+    first, second = np.zeros(1), np.zeros(1)
+    for share, summary in zip(weights, summaries, strict=True):
+        if summary.popularity is None:
+            return {}
+        mean = summary.popularity.mean.astype(np.float64)
+        variance = np.maximum(summary.popularity.deviation, 0.0) / max(summary.samples, 1)
+        first = first + share * mean
+        second = second + share * (mean**2 + variance)
+    sd = np.sqrt(np.maximum(second - first**2, 0.0))
+    return {"popularity_mean": first.astype(np.float32), "popularity_sd": sd.astype(np.float32)}
 
 
 def _strengths(mean: NDArray[np.float64], sd: NDArray[np.float64]) -> dict[str, Any]:

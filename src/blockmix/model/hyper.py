@@ -17,7 +17,7 @@ DEFAULT_CONCENTRATION = 0.3
 # K alpha of an isolated node. No link shows which communities it is in, and 0.3 would put all of it into one that is
 # nearly empty, because its non-links make every other unlikely.
 UNLINKED_CONCENTRATION = 3.0
-KINDS = ("assortative", "mmsb")
+KINDS = ("assortative", "popularity", "mmsb")
 # What hyperparameters may be: far beyond what is of use, and within what sums in single precision can hold.
 ALPHAS, ETAS, BACKGROUNDS = (1e-12, 1e6), (1e-12, 1e15), (1e-30, 1.0 - 1e-16)
 
@@ -34,7 +34,9 @@ class Model:
     `alpha` is the Dirichlet concentration of the memberships (unless given, 0.3/K, and 3/K for isolated nodes),
     `eta` the Beta prior of a strength (link, non-link), `background` the probability of a link between
     nodes that do not meet in a community: a number fixes it, None learns it. `kind` "assortative" has one strength
-    for each community, "mmsb" one for every pair of communities, and no background.
+    for each community, "mmsb" one for every pair of communities, and no background. "popularity" is "assortative" with
+    a popularity for every node (DC1): strengths are rates there, with the prior Gamma(eta[0], eta[1]), which for
+    eta = (1, c) is the same prior of a strength, and isolated nodes have the alpha of all others.
 
     >>> Model(communities=50).concentration
     0.006
@@ -82,8 +84,10 @@ class Model:
 
     @property
     def unlinked_concentration(self) -> float:
-        """The alpha of isolated nodes: the one given for all nodes, or a larger one."""
-        return UNLINKED_CONCENTRATION / self.communities if self.alpha is None else float(self.alpha)
+        """The alpha of isolated nodes: the one given for all nodes, or a larger one in models without popularity."""
+        if self.alpha is not None or self.kind == "popularity":
+            return self.concentration
+        return UNLINKED_CONCENTRATION / self.communities
 
     def concentrations(self, degrees: NDArray[np.integer]) -> NDArray[np.float64]:
         """Return the alpha of each node, given its number of links."""

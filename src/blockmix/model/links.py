@@ -1,4 +1,4 @@
-"""The link models, once: the probability of a link in scalar functions, (M1) and (M9) of docs/method.md.
+"""The link models, once: the probability of a link in scalar functions, (M1) and (M9) of docs/method.md, and (DC1).
 
 Kernels build their loops from these. What differs between them is where memberships are stored (rows of slots, dense
 rows, packed samples), not what a link is. `reference` has the same equations in NumPy, on whole vectors, and
@@ -9,9 +9,14 @@ In loops over communities the sum of `shared_term` over k is S_ab, and the proba
 models are base + u . pi_b, with the slopes u of node a: base = delta and u_k = d_k pi_ak in the assortative model,
 base = 0 and u = B pi_a in the general one. `strengths` is then the vector of strengths with the background last, or
 the K x K matrix B; its number of dimensions is known when a kernel is compiled, so that the choice costs nothing.
+
+In the popularity model the same sum, of rates in place of strengths, is the rate of a pair of popularity one:
+`pair_rate` multiplies it by both popularities, and `rate_probability` turns a rate into the probability of a link.
 """
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 
@@ -58,3 +63,15 @@ def add_slopes(k: int, pi_a: float, strengths: np.ndarray, slopes: np.ndarray) -
             slopes[other] += pi_a * np.float64(strengths[k, other])
     else:
         slopes[k] += excess(np.float64(strengths[k]), np.float64(strengths[-1])) * pi_a
+
+
+@inlined_kernel
+def pair_rate(r_a: float, r_b: float, base: float, shared: float) -> float:
+    """(DC1) Compute r_a r_b (eps + sum_k w_k pi_ak pi_bk) from base = eps and the sum over communities."""
+    return r_a * r_b * (base + shared)
+
+
+@inlined_kernel
+def rate_probability(rate: float) -> float:
+    """(DC1) Compute the probability of a link, 1 - e^(-rate): that a Poisson count of this mean is not zero."""
+    return -math.expm1(-rate)

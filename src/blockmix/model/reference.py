@@ -1,4 +1,4 @@
-"""The plain form of the likelihood: (M1) to (M3) and (M8) of the assortative model, (M9) to (M11) of the general one.
+"""The plain form of the likelihood: (M1) to (M3), (M8) of the assortative model, (M9) to (M11) of the general, (DC1).
 
 Arguments everywhere: `pi_a`, `pi_b` are memberships, arrays of length K that sum to one; `beta` the K
 strengths; `delta` the background probability; `y` is 1 for a link and 0 for a non-link. A network is a dense 0/1
@@ -102,3 +102,19 @@ def general_shared_posterior(y: int, pi_a: Vector, pi_b: Vector, strengths: Matr
     """(M11) Compute w_ab(k, l) = pi_ak B_kl^(y) pi_bl / Z_ab."""
     weight: Matrix = np.outer(pi_a, pi_b) * powered(strengths, y)
     return weight / general_pair_likelihood(y, pi_a, pi_b, strengths)
+
+
+def popularity_rate(
+    r_a: float, r_b: float, pi_a: Vector, pi_b: Vector, rates: Vector, background: float
+) -> float:
+    """(DC1) Compute rate_ab = r_a r_b (eps + sum_k w_k pi_ak pi_bk).
+
+    >>> float(popularity_rate(2.0, 0.5, np.array([1.0, 0.0]), np.array([1.0, 0.0]), np.array([0.3, 9.0]), 0.1))
+    0.4
+    """
+    return float(r_a * r_b * (background + np.sum(rates * pi_a * pi_b)))
+
+
+def popularity_likelihood(y: int, rate: float) -> float:
+    """(DC1) Compute p(y_ab): 1 - e^(-rate) for a link, e^(-rate) for a non-link."""
+    return float(-np.expm1(-rate)) if y else float(np.exp(-rate))

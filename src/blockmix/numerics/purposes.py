@@ -23,7 +23,17 @@ DRAW_LINK = 10
 DRAW_RETRY = 11
 DRAW_TEST = 12
 DRAW_KEEP = 13
-# scir, events of non-links and the exact move of strengths
+# scir, popularity model; sizes, births and the test as above
+DRAW_UNITS = 14
+DRAW_MORE_UNITS = 15
+DRAW_UNIT_AGAIN = 16
+DRAW_UNIT_RETRY = 17
+DRAW_POPULARITY = 18
+DRAW_PAIR_UNITS = 19
+DRAW_MORE_PAIR_UNITS = 20
+DRAW_RATE = 21
+DRAW_SPREAD = 22
+DRAW_SCALE = 23
 # scir, events of non-links and the exact move of strengths
 DRAW_EVENT = 24
 DRAW_INSIDE = 25

@@ -10,6 +10,7 @@ from blockmix.graph.graph import Graph
 from blockmix.graph.split import HeldOut
 from blockmix.posterior.diagnostics import DiagnosticsTable, invariant_diagnostics
 from blockmix.samplers.live import LiveChain
+from blockmix.tables.popular import PopularPredictor
 from blockmix.tables.predictor import Predictor
 
 
@@ -23,8 +24,8 @@ class Agreement:
 
     @cached_property
     def predictor(self) -> Predictor:
-        """The predictor of this network."""
-        return Predictor(np.asarray(self._training.degrees <= 0))
+        """The predictor of this network; by itself it tells samples with popularities from those without."""
+        return PopularPredictor(np.asarray(self._training.degrees <= 0))
 
     def check(self, chains: list[LiveChain]) -> DiagnosticsTable:
         """Return the table of the samples that the chains have kept so far."""

@@ -21,7 +21,8 @@ _COUNTS = (
     "seed", "chains", "sweeps", "warm_up", "samples", "node_updates", "threads", "nodes", "links", "resumed",
 )  # fmt: skip
 _TEXTS = (
-    "blockmix", "created", "sampler", "communities_chosen_by", "stopped_by", "device", "python", "graph_fingerprint",
+    "blockmix", "created", "sampler", "communities_chosen_by", "model_chosen_by", "stopped_by", "device", "python",
+    "graph_fingerprint",
 )  # fmt: skip
 _SECONDS = ("seconds", "total_seconds")
 
@@ -50,12 +51,19 @@ def _check_table(post: Posterior) -> None:
     }
     if post.blocks_mean is not None:
         layout |= {"blocks_mean": (np.float64, (k, k)), "blocks_sd": (np.float64, (k, k))}
+    if post.popularity_mean is not None:
+        layout |= dict.fromkeys(("popularity_mean", "popularity_sd"), (np.float32, (nodes,)))
     check_layout({name: getattr(post, name) for name in layout}, layout)
     check_offsets("offsets", post.offsets, entries)
     check_range("community", post.community, k)
     for name in ("mean", "sd"):
         check_finite(name, getattr(post, name), 0.0, 1.0 + _ROUNDING)
     check_finite("sizes", post.sizes, 0.0)
+    for name in layout.keys() & {"popularity_mean", "popularity_sd"}:
+        check_finite(name, getattr(post, name), 0.0)
+    for chain in post.draws:
+        if any((sample.popularity is None) != (post.popularity_mean is None) for sample in chain):
+            raise Damaged("the posterior samples and the table differ in whether nodes have popularities")
     for name in layout.keys() & {"strength_mean", "strength_sd", "blocks_mean", "blocks_sd"}:
         check_finite(name, getattr(post, name), 0.0, 1.0 + _ROUNDING)
     for name in ("background_mean", "background_sd"):
@@ -89,16 +97,22 @@ def _check_held_out(held_out: HeldOutPairs, nodes: int) -> None:
         "held_out_pairs": held_out.pairs,
         "held_out_links": held_out.links,
         "held_out_probability": held_out.probability,
+        "held_out_matched": held_out.matched,
+        "held_out_matched_probability": held_out.matched_probability,
     }
-    count = len(held_out.links)
+    count, matched = len(held_out.links), len(held_out.matched_probability)
     check_layout(
         found,
         {
             "held_out_pairs": (np.int64, (count, 2)),
             "held_out_links": (np.bool_, (count,)),
             "held_out_probability": (np.float64, (count,)),
+            "held_out_matched": (np.int64, (matched, 2)),
+            "held_out_matched_probability": (np.float64, (matched,)),
         },
     )
+    check_range("held_out_matched", held_out.matched, nodes)
+    check_finite("held_out_matched_probability", held_out.matched_probability, 0.0, 1.0)
     check_pairs("held_out_pairs", held_out.pairs, held_out.links, nodes)
     check_finite("held_out_probability", held_out.probability, 0.0, 1.0)
     for name in ("density", "fraction"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,7 +20,14 @@ from blockmix.graph.query import checked_pairs
 from blockmix.posterior.answers.methods import Answers
 from blockmix.posterior.covers import complete_cover, sure_members
 from blockmix.posterior.evidence import Memberships, community_evidence
-from blockmix.posterior.views import MembershipTable, StrengthTable, beta_interval
+from blockmix.posterior.views import (
+    MembershipTable,
+    PopularityTable,
+    StrengthTable,
+    beta_interval,
+    gamma_interval,
+)
+from blockmix.tables.popular import PopularPredictor
 from blockmix.tables.predictor import Predictor
 from blockmix.tables.samples import PosteriorSample
 
@@ -30,7 +37,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class HeldOutPairs:
-    """The pairs that were held out, whether they are links, and the probability predicted for each."""
+    """The pairs that were held out, whether they are links, and the probability predicted for each.
+
+    `matched` are non-links of the training network, with ends drawn in proportion to their number of links.
+    """
 
     pairs: NDArray[np.int64]
     links: NDArray[np.bool_]
@@ -38,11 +48,13 @@ class HeldOutPairs:
     density: float
     kind: str
     fraction: float
+    matched: NDArray[np.int64] = field(default_factory=lambda: np.empty((0, 2), dtype=np.int64))
+    matched_probability: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
 
     @cached_property
     def scores(self) -> Scores:
-        """Perplexity, log loss, AUC and average precision of the predictions."""
-        return score(self.probability, self.links, self.density)
+        """Perplexity, log loss, AUC (against uniform and matched non-links) and average precision."""
+        return score(self.probability, self.links, self.density, self.matched_probability)
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,8 +63,9 @@ class Posterior(Answers):
 
     `offsets`, `community`, `mean`, `sd` are the memberships in compressed rows, largest first; `draws` are
     posterior samples of each chain, kept for predictions; `trace` has scores and scalars over the run. In the general
-    model `blocks_mean` and `blocks_sd` are the K x K strengths; the strengths are then their diagonal, and communities
-    are numbered by expected size.
+    model `blocks_mean` and `blocks_sd` are the K x K strengths; the strengths are then their diagonal. In the
+    popularity model `popularity_mean` and `popularity_sd` are those of every node; a strength is then that between two
+    nodes of popularity one. In both of these communities are numbered by expected size.
     """
 
     graph: Graph
@@ -72,6 +85,8 @@ class Posterior(Answers):
     provenance: dict[str, Any]
     blocks_mean: NDArray[np.float64] | None = None
     blocks_sd: NDArray[np.float64] | None = None
+    popularity_mean: NDArray[np.float32] | None = None
+    popularity_sd: NDArray[np.float32] | None = None
 
     @property
     def n_communities(self) -> int:
@@ -143,7 +158,8 @@ class Posterior(Answers):
     def evidence(self) -> NDArray[np.float64]:
         """What each community adds to the log likelihood of the network, less what its memberships cost to describe.
 
-        In nats (M14). NaN in the general model, where a community need not be linked within.
+        In nats (M14). NaN in the general model, where a community need not be linked within, and in the popularity
+        model, whose likelihood (M14) is not.
         """
         return self._evidence[0]
 
@@ -154,7 +170,7 @@ class Posterior(Answers):
 
     @cached_property
     def _evidence(self) -> tuple[NDArray[np.float64], float]:
-        if self.blocks_mean is not None:
+        if self.blocks_mean is not None or self.popularity_mean is not None:
             return np.full(self.n_communities, np.nan), float("nan")
         table = Memberships(self.offsets, self.community, self.mean)
         training, pairs = self.graph, np.empty((0, 2), dtype=np.int64)
@@ -165,7 +181,7 @@ class Posterior(Answers):
 
     @property
     def clear(self) -> NDArray[np.bool_]:
-        """Which communities have evidence above zero, where all together have too; all of them in the general model."""
+        """Which communities have evidence above zero, where all together have too; all where it is not defined."""
         return np.asarray(np.isnan(self.evidence) | ((self.evidence > 0.0) & (self.total_evidence > 0.0)))
 
     @cached_property
@@ -196,6 +212,19 @@ class Posterior(Answers):
         numbers = np.arange(self.n_communities)
         return StrengthTable(numbers, self.sizes, self.strength_mean, self.strength_sd, lower, upper)
 
+    def popularity(self, *, level: float = 0.9) -> PopularityTable:
+        """Return the popularity of every node, with its credible interval: links relative to those of its communities.
+
+        Its prior has mean one. Twice the popularity is about twice the links, other things being equal.
+        """
+        _check_level(level)
+        if self.popularity_mean is None or self.popularity_sd is None:
+            raise InputError('only the popularity model has popularities: fit with model="popularity"')
+        lower, upper = gamma_interval(self.popularity_mean, self.popularity_sd, level)
+        return PopularityTable(
+            list(self.graph.labels), self.popularity_mean, self.popularity_sd, lower, upper
+        )
+
     @property
     def strength_draws(self) -> list[NDArray[np.float32]]:
         """For every chain the strengths of the samples kept: an array of samples x communities."""
@@ -204,7 +233,7 @@ class Posterior(Answers):
             values = np.empty((len(chain), self.n_communities), dtype=np.float32)
             for i, sample in enumerate(chain):
                 general = sample.strengths.ndim == 2
-                values[i, numbers] = np.diag(sample.strengths) if general else sample.strengths[:-1]
+                values[i, numbers] = np.diag(sample.strengths) if general else sample.probabilities[:-1]
             found.append(values)
         return found
 
@@ -243,8 +272,8 @@ class Posterior(Answers):
 
     @cached_property
     def predictor(self) -> Predictor:
-        """The predictor of this network: nodes isolated in training have one pooled row."""
-        return Predictor(self.unlinked)
+        """The predictor of this network: nodes isolated in training have one prediction in common."""
+        return Predictor(self.unlinked) if self.popularity_mean is None else PopularPredictor(self.unlinked)
 
     @cached_property
     def unlinked(self) -> NDArray[np.bool_]:

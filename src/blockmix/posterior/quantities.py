@@ -40,6 +40,7 @@ KINDS = {
     "co-membership": "co-memberships",
     "sorted size": "sizes",
     "sorted strength": "strengths",
+    "popularity": "popularities",
     "matched strength": "strengths of matched communities",
     "matched membership": "memberships in matched communities",
 }
@@ -98,10 +99,11 @@ def quantities(post: Posterior, samples: Samples) -> Iterator[Quantity]:
 def invariant_quantities(post: Followed, samples: Samples) -> Iterator[Quantity]:
     """Yield the quantities that do not depend on how communities are numbered."""
     if samples[0][0].strengths.ndim == 1:
-        values = [[sample.strengths[-1] for sample in chain] for chain in samples]
+        values = [[sample.probabilities[-1] for sample in chain] for chain in samples]
         yield Quantity("background", "scalar", np.array(values, dtype=np.float64))
     yield from _pairs(post, samples)
     yield from _sorted(post, samples)
+    yield from _popularities(post, samples)
 
 
 def _pairs(post: Followed, samples: Samples) -> Iterator[Quantity]:
@@ -180,7 +182,7 @@ def _co_membership(sample: PosteriorSample) -> PosteriorSample:
     if sample.strengths.ndim == 2:
         return replace(sample, strengths=np.diag(unit))
     unit[-1] = 0.0
-    return replace(sample, strengths=unit)
+    return replace(sample, strengths=unit, popularity=None)
 
 
 def _sorted(post: Followed, samples: Samples) -> Iterator[Quantity]:
@@ -194,6 +196,17 @@ def _sorted(post: Followed, samples: Samples) -> Iterator[Quantity]:
     descending = -np.sort(np.where(used, -strengths, 0.0), axis=-1)
     for i in range(min(int(used.sum(axis=-1).min()), MOST_COMMUNITIES)):
         yield Quantity(f"strength {i + 1}, sorted", "sorted strength", descending[..., i])
+
+
+def _popularities(post: Followed, samples: Samples) -> Iterator[Quantity]:
+    """Yield the logarithms of popularities of nodes evenly spread over those with links."""
+    if samples[0][0].popularity is None:
+        return
+    nodes = _spread(np.flatnonzero(~post.predictor.isolated), MOST_NODES)
+    values = np.array([[sample.popularity[nodes] for sample in chain] for chain in samples])  # type: ignore[index]
+    for i, node in enumerate(nodes):
+        name = f"log popularity of {post.graph.labels[int(node)]}"
+        yield Quantity(name, "popularity", np.log(np.maximum(values[..., i], 1e-30)).astype(np.float64))
 
 
 def _sizes(sample: PosteriorSample, communities: int) -> NDArray[np.float64]:
@@ -213,7 +226,7 @@ def _sizes(sample: PosteriorSample, communities: int) -> NDArray[np.float64]:
 
 def _own_strengths(sample: PosteriorSample) -> NDArray[np.float64]:
     """Return the strengths within communities, without the background."""
-    within = np.diag(sample.strengths) if sample.strengths.ndim == 2 else sample.strengths[:-1]
+    within = np.diag(sample.strengths) if sample.strengths.ndim == 2 else sample.probabilities[:-1]
     return np.asarray(within, dtype=np.float64)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -39,13 +40,19 @@ VERSION, OLDEST = 2, 1
 MANIFEST = "run.json"
 _TABLE = ("offsets", "community", "mean", "sd", "sizes", "strength_mean", "strength_sd", "numbers")
 _BLOCKS = ("blocks_mean", "blocks_sd")
+_POPULARITY = ("popularity_mean", "popularity_sd")
 _DRAWN = ("lengths", "counts", "communities", "weights", "strengths")
 # The types that arrays are written in; `draws_` stands for those of every chain.
 _UNSIGNED = ("|u1", "<u2", "<u4")
-_TYPES = dict.fromkeys(("offsets", "numbers", "draws_sweep", "draws_lengths", "held_out_pairs"), ("<i8",)) | {
+_INTEGERS = ("offsets", "numbers", "draws_sweep", "draws_lengths", "held_out_pairs", "held_out_matched")
+_FLOATS = (
+    "sizes", "strength_mean", "strength_sd", "held_out_probability", "held_out_matched_probability", *_BLOCKS,
+)  # fmt: skip
+_TYPES = dict.fromkeys(_INTEGERS, ("<i8",)) | dict.fromkeys(_FLOATS, ("<f8",)) | {
     "community": ("<i4",), "mean": ("<f4",), "sd": ("<f4",), "held_out_links": ("|b1",), "draws_weights": ("<u2",),
     "draws_counts": _UNSIGNED, "draws_communities": _UNSIGNED, "draws_strengths": ("<f4",), "draws_rest": ("<u2",),
-} | dict.fromkeys(("sizes", "strength_mean", "strength_sd", "held_out_probability", *_BLOCKS), ("<f8",))  # fmt: skip
+    "draws_popularity": ("<f4",), "popularity_mean": ("<f4",), "popularity_sd": ("<f4",),
+}  # fmt: skip
 _DRAWS = re.compile("^draws[0-9]+_")
 
 
@@ -95,10 +102,14 @@ def _arrays(post: Posterior) -> dict[str, NDArray[Any]]:
         arrays |= {f"draws{c}_{name}": array for name, array in sample_arrays(chain).items()}
     if post.blocks_mean is not None and post.blocks_sd is not None:
         arrays |= {name: getattr(post, name) for name in _BLOCKS}
+    if post.popularity_mean is not None:
+        arrays |= {name: getattr(post, name) for name in _POPULARITY}
     if post.held_out is not None:
         arrays["held_out_pairs"] = post.held_out.pairs
         arrays["held_out_links"] = post.held_out.links
         arrays["held_out_probability"] = post.held_out.probability
+        arrays["held_out_matched"] = post.held_out.matched
+        arrays["held_out_matched_probability"] = post.held_out.matched_probability
     return arrays | {f"trace_{name}": values for name, values in post.trace.items()}
 
 
@@ -112,7 +123,9 @@ def _manifest(post: Posterior) -> dict[str, Any]:
         "chains": len(post.draws),
         "blocks": post.blocks_mean is not None,
         "even_rest": any(sample.rest is not None for chain in post.draws for sample in chain),
+        "popularity": post.popularity_mean is not None,
         "held_out": held_out,
+        "matched": post.held_out is not None,
         "trace": sorted(post.trace),
         "provenance": post.provenance,
     }
@@ -172,13 +185,23 @@ def _assemble(folder: Path, manifest: dict[str, Any], sums: Checksums) -> Poster
     if manifest["held_out"] is not None:
         pairs, links, probability = (array(f"held_out_{name}") for name in ("pairs", "links", "probability"))
         held_out = HeldOutPairs(pairs, links, probability, **manifest["held_out"])
+        # Results of blockmix 0.1 have no matched non-links.
+        if manifest.get("matched"):
+            held_out = replace(
+                held_out,
+                matched=array("held_out_matched"),
+                matched_probability=array("held_out_matched_probability"),
+            )
     table = {name: array(name) for name in _TABLE}
     blocks = {name: array(name) for name in _BLOCKS} if manifest.get("blocks") else {}
+    popular = bool(manifest.get("popularity"))
+    popularity = {name: array(name) for name in _POPULARITY} if popular else {}
     if table["numbers"].ndim != 2 or len(table["numbers"]) != manifest["chains"]:
         raise Damaged(f"numbers is not that of {manifest['chains']!r:.80} chains")
     graph = Graph.load(folder / "graph")
     k = len(table["sizes"])
-    shape, names = (k, k) if blocks else (k + 1,), (*_DRAWN, *(["rest"] if manifest.get("even_rest") else []))
+    shape, more = (k, k) if blocks else (k + 1,), {"rest": manifest.get("even_rest"), "popularity": popular}
+    names = (*_DRAWN, *(name for name, there in more.items() if there))
     return Posterior(
         graph=graph,
         **table,
@@ -189,6 +212,7 @@ def _assemble(folder: Path, manifest: dict[str, Any], sums: Checksums) -> Poster
         held_out=held_out,
         provenance=manifest["provenance"],
         **blocks,
+        **popularity,
     )
 
 

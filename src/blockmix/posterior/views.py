@@ -37,6 +37,16 @@ class Strength(NamedTuple):
     upper: float
 
 
+class Popularity(NamedTuple):
+    """One row of a `PopularityTable`."""
+
+    node: Label
+    mean: float
+    sd: float
+    lower: float
+    upper: float
+
+
 @dataclass(frozen=True, eq=False)
 class _Table:
     def columns(self) -> dict[str, Any]:
@@ -99,6 +109,43 @@ class StrengthTable(_Table):
                 int(self.community[i]), float(self.size[i]), float(self.mean[i]), float(self.sd[i]),
                 float(self.lower[i]), float(self.upper[i]),
             )  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PopularityTable(_Table):
+    """Node by node: how many links a node makes relative to others of its communities, one on average."""
+
+    node: list[Label]
+    mean: NDArray[np.float32]
+    sd: NDArray[np.float32]
+    lower: NDArray[np.float64]
+    upper: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return len(self.node)
+
+    def __iter__(self) -> Iterator[Popularity]:
+        for i in range(len(self)):
+            yield Popularity(
+                self.node[i], float(self.mean[i]), float(self.sd[i]), float(self.lower[i]), float(self.upper[i])
+            )  # fmt: skip
+
+
+def gamma_interval(
+    mean: NDArray[Any], sd: NDArray[Any], level: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Compute the central credible interval of the Gamma law with this mean and standard deviation.
+
+    >>> lower, upper = gamma_interval(np.array([1.0]), np.array([0.5]), 0.9)
+    >>> lower.round(2).tolist(), upper.round(2).tolist()
+    ([0.34], [1.94])
+    """
+    from scipy.special import gammaincinv
+
+    m = np.maximum(np.asarray(mean, dtype=np.float64), 1e-30)
+    shape = m**2 / np.maximum(np.asarray(sd, dtype=np.float64) ** 2, 1e-12 * m**2)
+    lower, upper = (gammaincinv(shape, p) * m / shape for p in ((1.0 - level) / 2.0, (1.0 + level) / 2.0))
+    return lower, upper
 
 
 def beta_interval(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from math import isnan
 from typing import Any
 
 from blockmix.posterior.posterior import Posterior
@@ -117,6 +118,8 @@ def scores(post: Posterior) -> Markup | None:
     entries = [
         ("AUC", f"{result.auc:.3f}", f"A held-out link is ranked above a non-link {result.auc:.0%} of the time; "
          "guessing gives 50%."),
+        ("AUC, same degrees", "" if isnan(result.auc_matched) else f"{result.auc_matched:.3f}", "The same against "
+         "non-links between nodes that have as many links as those of a link have."),
         ("Log loss", f"{result.log_loss:.4g}", "Cost per pair of nodes, lower is better; by the density alone it is "
          f"{null.density_log_loss:.4g}, by the degrees alone {null.degree_log_loss:.4g}."),
         ("Average precision", f"{result.average_precision:.3f}", "How pure the top of the ranking is; compare it "
@@ -136,6 +139,7 @@ def scores(post: Posterior) -> Markup | None:
             *(
                 element("div", element("dt", name), element("dd", element("b", value), element("span", text)))
                 for name, value, text in entries
+                if value
             ),
             class_="figures scores",
         ),
@@ -188,11 +192,19 @@ def _facts(known: dict[str, Any], command: str | None) -> list[tuple[str, str]]:
         ("Run", ", ".join(part for part in run if part)),
         ("Seed", f"{known['seed']} (the same seed gives the same result)" if "seed" in known else ""),
         ("Number of communities", "" if chosen == "user" else f"chosen by {chosen}"),
+        ("Link model", _model(known)),
         ("Command", command or str(known.get("command", ""))),
         ("Computed", str(known.get("created", "")).replace("T", " ").replace("+00:00", " UTC")),
         ("Program", f"blockmix {known['blockmix']}" if "blockmix" in known else ""),
         ("Fingerprint of the network", str(known.get("graph_fingerprint", ""))[:16]),
     ]
+
+
+def _model(known: dict[str, Any]) -> str:
+    """Return the link model, and why it was chosen if it was."""
+    why = known.get("model_chosen_by", "user")
+    kind = str(known.get("model", {}).get("kind", ""))
+    return kind if why == "user" else f"{kind}, chosen by {why}"
 
 
 def duration(seconds: float) -> str:

@@ -15,7 +15,10 @@ MOST_POINTS, MOST_CHAINS = 400, 8
 SERIES = (
     ("log_loss", "Held-out log loss", "Per pair of nodes; lower is better. It should have levelled off.", True),
     ("auc", "Held-out AUC", "How often a held-out link is ranked above a non-link.", True),
+    ("auc_matched", "Held-out AUC, same degrees", "The same against non-links whose nodes have as many links.", True),
     ("links_inside", "Links inside communities", "Expected number, chain by chain: they should mix.", False),
+    ("inside", "Units inside communities", "Share of the links' units that communities make.", False),
+    ("spread", "Spread of popularities", "Standard deviation under their prior; 0 is a network of equals.", False),
     ("background", "Background", "Probability of a link between nodes that share no community.", False),
     ("accepted", "Accepted moves", "Share of proposed memberships that were taken.", False),
     ("dropped", "Dropped mass", "Membership lost in a sweep because a node's slots were full; near 0 is right.", False),

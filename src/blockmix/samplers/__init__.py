@@ -31,6 +31,11 @@ SAMPLERS: dict[str, dict[str, Entry]] = {
             "lmc.sampler:Lmc", "Langevin dynamics with a Metropolis-Hastings test: exact, for small networks"
         ),
     },
+    "popularity": {
+        "scir": Entry(
+            "scir.popularity.sampler:PopularityScir", "the same moves with a popularity for every node; exact"
+        )
+    },
     "mmsb": {
         "sgmc": Entry("sgmc.general:BlockSgmc", "stochastic gradient Langevin dynamics, K x K strengths")
     },

@@ -75,7 +75,10 @@ class Sampler(Protocol):
         """Return the memberships, largest first or in any order; may be a view of the state."""
 
     def strengths(self, state: Any) -> NDArray[np.float64]:
-        """Return strengths of the communities and, last, of the background; of the general model the K x K matrix."""
+        """Return strengths of the communities and, last, of the background; of the general model the K x K matrix.
+
+        Of a `Popular` sampler these are rates (DC1).
+        """
 
     def predict(
         self, state: Any, pairs: NDArray[np.int64], keep: float, share: float, out: NDArray[np.float64]
@@ -94,6 +97,13 @@ class Startable(Sampler, Protocol):
 
     def init_at(self, key: ChainKey, given: Any) -> Any:
         """Return a chain at these memberships, a sparse matrix of nodes x communities (`given.given_memberships`)."""
+
+
+class Popular(Sampler, Protocol):
+    """A sampler of the model in which every node has a popularity."""
+
+    def popularity(self, state: Any) -> NDArray[np.float32]:
+        """Return r_a of every node; may be a view of the state."""
 
 
 class Approximation(Sampler, Protocol):

@@ -12,7 +12,7 @@ from typing import Any, Protocol, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from blockmix.samplers.contract import Approximation, Arrays, ChainKey, Info, Sampler, Startable
+from blockmix.samplers.contract import Approximation, Arrays, ChainKey, Info, Popular, Sampler, Startable
 from blockmix.stored import check_finite, check_layout
 from blockmix.tables.checks import check_summary
 from blockmix.tables.summary import ChainSummary
@@ -86,7 +86,8 @@ class HostChain:
         sweep = sampler.sweeps_done(state)
         if sampler.samples:
             rows, strengths = sampler.memberships(state), sampler.strengths(state)
-            self._summary.add(sweep, rows, strengths, sampler.workers, sampler.even_rest)
+            popularity = cast(Popular, sampler).popularity(state) if hasattr(sampler, "popularity") else None
+            self._summary.add(sweep, rows, strengths, sampler.workers, sampler.even_rest, popularity)
         else:
             approximation = cast(Approximation, sampler)
             drawn = approximation.draw(state, self.key)
@@ -126,7 +127,8 @@ class HostChain:
         chain = cls(sampler, sampler.restore(_below("state_", arrays)), key, pairs)
         if kept := _below("summary_", arrays):
             shape = sampler.strengths(chain.state).shape
-            check_summary(kept, sampler.nodes, sampler.communities, shape, sampler.even_rest)
+            popular = hasattr(sampler, "popularity")
+            check_summary(kept, sampler.nodes, sampler.communities, shape, sampler.even_rest, popular)
             chain._summary = ChainSummary.restore(kept)
         chain._forecast = arrays["forecast"]
         return chain

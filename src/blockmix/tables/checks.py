@@ -32,11 +32,17 @@ def check_words(words: NDArray[np.int32], communities: int) -> None:
 
 
 def check_summary(
-    arrays: Mapping[str, NDArray[Any]], nodes: int, communities: int, strengths: tuple[int, ...], even_rest: bool
-) -> None:  # fmt: skip
+    arrays: Mapping[str, NDArray[Any]],
+    nodes: int,
+    communities: int,
+    strengths: tuple[int, ...],
+    even_rest: bool,
+    popular: bool = False,
+) -> None:
     """Refuse a chain's summary that does not belong to a network and strengths of these sizes.
 
     `even_rest` tells whether posterior samples of this sampler have a rest: those to come would not fit the others.
+    `popular` is True if nodes have popularities; the samples and the running moments then have them too.
     """
     shape = arrays["running_community"].shape if "running_community" in arrays else ()
     entries = shape[1] if len(shape) == 2 else 0
@@ -58,6 +64,11 @@ def check_summary(
     check_range("running_community", arrays["running_community"], communities, -1)
     for name in ("running_mean", "running_deviation", "running_lost", "strength_mean", "strength_deviation"):
         check_finite(name, arrays[name])
+    if popular:
+        names = ("popularity_mean", "popularity_deviation")
+        check_layout(arrays, dict.fromkeys(names, (np.float32, (nodes,))))
+        for name in names:
+            check_finite(name, arrays[name])
     check_range("samples", arrays["samples"], MOST_SWEEPS)
     check_range("draws_rule", arrays["draws_rule"], 2**40)
     if arrays["draws_rule"][1] < 1:
@@ -65,6 +76,8 @@ def check_summary(
     drawn = {
         name.removeprefix("draws_"): array for name, array in arrays.items() if name.startswith("draws_")
     }
+    if popular != ("popularity" in drawn) and "sweep" in drawn:
+        raise Damaged("the posterior samples have popularities, or have none, other than the model")
     check_samples(drawn, nodes, strengths)
     if "sweep" in drawn and ("rest" in drawn) != even_rest:
         raise Damaged(f"draws_rest is {'missing' if even_rest else 'not of this sampler'}")

@@ -33,7 +33,9 @@ class PosteriorSample:
     """One posterior sample of all memberships and strengths, packed (see `blockmix.tables.packed`).
 
     `strengths` ends with the background; in the general model it is the K x K matrix. `rest`, of samplers with an even
-    rest, is the weight of all communities together that the row of a node does not list (`tables.even`).
+    rest, is the weight of all communities together that the row of a node does not list (`tables.even`). In the
+    popularity model `popularity` has r_a of every node, and strengths are rates (DC1), of which `probabilities` makes
+    strengths.
     """
 
     sweep: int
@@ -42,11 +44,13 @@ class PosteriorSample:
     weights: NDArray[np.uint16]
     strengths: NDArray[np.float32]
     rest: NDArray[np.uint16] | None = None
+    popularity: NDArray[np.float32] | None = None
 
     @classmethod
     def of(
-        cls, sweep: int, rows: Rows, strengths: NDArray[np.float64], even_rest: bool = False
-    ) -> PosteriorSample:
+        cls, sweep: int, rows: Rows, strengths: NDArray[np.float64], even_rest: bool = False,
+        popularity: NDArray[np.float32] | None = None,
+    ) -> PosteriorSample:  # fmt: skip
         """Pack the current state of a chain."""
         counts = np.empty(len(rows.total), dtype=_kind(rows.words.shape[1] // 2))
         spread = len(strengths) - 1 if even_rest else 0
@@ -55,22 +59,31 @@ class PosteriorSample:
         communities = np.empty(used, dtype=_kind(max(len(strengths) - 1, 2**8)))
         weights, rest = np.empty(used, np.uint16), np.empty(len(counts) if even_rest else 0, np.uint16)
         pack(rows, spread, communities, weights, rest)
-        kept = rest if even_rest else None
-        return cls(sweep, counts, communities, weights, strengths.astype(np.float32), kept)
+        values, r = (
+            strengths.astype(np.float32),
+            None if popularity is None else popularity.astype(np.float32),
+        )
+        return cls(sweep, counts, communities, weights, values, rest if even_rest else None, r)
 
     def copy(self) -> PosteriorSample:
         """Return the same sample in memory of its own."""
         communities, weights = self.communities.copy(), self.weights.copy()
         rest = None if self.rest is None else self.rest.copy()
+        popularity = None if self.popularity is None else self.popularity.copy()
         return PosteriorSample(
-            self.sweep, self.counts.copy(), communities, weights, self.strengths.copy(), rest
+            self.sweep, self.counts.copy(), communities, weights, self.strengths.copy(), rest, popularity
         )
 
     @property
     def nbytes(self) -> int:
         """Number of bytes held."""
         held = self.counts.nbytes + self.communities.nbytes + self.weights.nbytes + self.strengths.nbytes
-        return held + (0 if self.rest is None else self.rest.nbytes)
+        return held + sum(0 if array is None else array.nbytes for array in (self.rest, self.popularity))
+
+    @property
+    def probabilities(self) -> NDArray[np.float32]:
+        """Strengths and background as probabilities of a link; of rates 1 - e^(-w), for popularities of one (DC1)."""
+        return self.strengths if self.popularity is None else -np.expm1(-self.strengths)
 
     def memberships(self, nodes: NDArray[np.int64], numbers: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the memberships of some nodes, nodes x communities; community k gets the number numbers[k].
@@ -109,8 +122,9 @@ class SampleStore:
     samples: list[PosteriorSample] = field(default_factory=list)
 
     def offer(
-        self, number: int, sweep: int, rows: Rows, strengths: NDArray[np.float64], even_rest: bool = False
-    ) -> None:
+        self, number: int, sweep: int, rows: Rows, strengths: NDArray[np.float64], even_rest: bool = False,
+        popularity: NDArray[np.float32] | None = None,
+    ) -> None:  # fmt: skip
         """Keep the state after sample `number` (from 0) if it is one of those to keep."""
         if number % self.every:
             return
@@ -119,7 +133,7 @@ class SampleStore:
             self.every *= 2
             if number % self.every:
                 return
-        self.samples.append(PosteriorSample.of(sweep, rows, strengths, even_rest))
+        self.samples.append(PosteriorSample.of(sweep, rows, strengths, even_rest, popularity))
         if self.limit is None:
             self.limit = sample_limit(len(rows.total), self.samples[0].nbytes)
 
@@ -141,14 +155,17 @@ def sample_arrays(samples: Sequence[PosteriorSample]) -> dict[str, NDArray[Any]]
     if not samples:
         return {}
     rest = [sample.rest for sample in samples if sample.rest is not None]
-    return {
+    popularity = [sample.popularity for sample in samples if sample.popularity is not None]
+    found: dict[str, NDArray[Any]] = {
         "sweep": np.array([sample.sweep for sample in samples], dtype=np.int64),
         "lengths": np.array([len(sample.weights) for sample in samples], dtype=np.int64),
         "counts": np.stack([sample.counts for sample in samples]),
         "communities": np.concatenate([sample.communities for sample in samples]),
         "weights": np.concatenate([sample.weights for sample in samples]),
         "strengths": np.stack([sample.strengths for sample in samples]),
-    } | ({"rest": np.stack(rest)} if rest else {})
+    }
+    found |= {"rest": np.stack(rest)} if rest else {}
+    return found | ({"popularity": np.stack(popularity)} if popularity else {})
 
 
 def check_samples(arrays: Mapping[str, NDArray[Any]], nodes: int, strengths: tuple[int, ...]) -> None:
@@ -188,7 +205,12 @@ def check_samples(arrays: Mapping[str, NDArray[Any]], nodes: int, strengths: tup
         )
     communities = strengths[0] if general else strengths[0] - 1
     check_range("communities of the posterior samples", arrays["communities"], communities)
-    check_finite("strengths of the posterior samples", arrays["strengths"], 0.0, 1.0)
+    most = 1.0
+    if "popularity" in arrays:
+        check_layout(arrays, {"popularity": (np.float32, (samples, nodes))})
+        check_finite("popularity of the posterior samples", arrays["popularity"], 0.0)
+        most = np.inf
+    check_finite("strengths of the posterior samples", arrays["strengths"], 0.0, most)
 
 
 def samples_from(arrays: Mapping[str, NDArray[Any]]) -> tuple[PosteriorSample, ...]:
@@ -197,7 +219,8 @@ def samples_from(arrays: Mapping[str, NDArray[Any]]) -> tuple[PosteriorSample, .
         return ()
     sweep, counts, strengths = arrays["sweep"], arrays["counts"], arrays["strengths"]
     communities, weights, lengths = arrays["communities"], arrays["weights"], arrays["lengths"]
-    ends, rest = np.cumsum(lengths), arrays.get("rest", [None] * len(sweep))
+    ends, none = np.cumsum(lengths), [None] * len(sweep)
+    rest, popularity = arrays.get("rest", none), arrays.get("popularity", none)
     return tuple(
         PosteriorSample(
             int(sweep[i]),
@@ -206,6 +229,7 @@ def samples_from(arrays: Mapping[str, NDArray[Any]]) -> tuple[PosteriorSample, .
             weights[end - n : end],
             strengths[i],
             rest[i],
+            popularity[i],
         )
         for i, (n, end) in enumerate(zip(lengths, ends, strict=True))
     )

@@ -28,14 +28,32 @@ class Moments(NamedTuple):
 
 
 @dataclass
+class RunningPopularity:
+    """Running mean, and sum of squared deviations, of the popularity of every node."""
+
+    mean: NDArray[np.float32]
+    deviation: NDArray[np.float32]
+
+    def add(self, popularity: NDArray[np.float32], samples: int) -> None:
+        """Add one sample, which `samples` counts, by Welford's rule."""
+        change = popularity - self.mean
+        self.mean += change / np.float32(samples)
+        self.deviation += change * (popularity - self.mean)
+
+
+@dataclass
 class ChainSummary:
-    """Running means and variances of memberships and strengths, and the posterior samples kept, of one chain."""
+    """Running means and variances of memberships and strengths, and the posterior samples kept, of one chain.
+
+    Strengths are followed as probabilities of a link. `popularity` is there in the popularity model only.
+    """
 
     running: Running
     strength_mean: NDArray[np.float64]
     strength_deviation: NDArray[np.float64]
     kept: SampleStore = field(default_factory=SampleStore)
     samples: int = 0
+    popularity: RunningPopularity | None = None
 
     @classmethod
     def empty(
@@ -47,14 +65,21 @@ class ChainSummary:
         return cls(new_running(nodes, entries), np.zeros(shape), np.zeros(shape))
 
     def add(
-        self, sweep: int, rows: Rows, strengths: NDArray[np.float64], workers: Workers, even_rest: bool = False
+        self, sweep: int, rows: Rows, strengths: NDArray[np.float64], workers: Workers, even_rest: bool = False,
+        popularity: NDArray[np.float32] | None = None,
     ) -> None:  # fmt: skip
         """Add the state of the chain after a sweep as one more sample; `even_rest` as in `samplers.contract`.
 
-        The running means are those of listed communities: a rest is part of the posterior sample alone.
+        The running means are those of listed communities: a rest is part of the posterior sample alone. With
+        popularities, strengths are rates.
         """
-        self.kept.offer(self.samples, sweep, rows, strengths, even_rest)
+        self.kept.offer(self.samples, sweep, rows, strengths, even_rest, popularity)
         self.samples += 1
+        if popularity is not None:
+            strengths = -np.expm1(-strengths)
+            if self.popularity is None:
+                self.popularity = RunningPopularity(np.zeros_like(popularity), np.zeros_like(popularity))
+            self.popularity.add(popularity, self.samples)
         samples = float(self.samples)
 
         def update(_: int, begin: int, end: int) -> None:
@@ -87,6 +112,8 @@ class ChainSummary:
             f"running_{name}": table for name, table in self.running._asdict().items()
         }
         found |= {f"draws_{name}": array for name, array in self.kept.arrays().items()}
+        if self.popularity is not None:
+            found |= {f"popularity_{name}": array for name, array in vars(self.popularity).items()}
         return found | {
             "strength_mean": self.strength_mean,
             "strength_deviation": self.strength_deviation,
@@ -96,6 +123,9 @@ class ChainSummary:
     @classmethod
     def restore(cls, arrays: Mapping[str, NDArray[Any]]) -> ChainSummary:
         """Restore the summary that `arrays` was made from."""
+        popularity = None
+        if "popularity_mean" in arrays:
+            popularity = RunningPopularity(arrays["popularity_mean"], arrays["popularity_deviation"])
         return cls(
             Running(*(arrays[f"running_{name}"] for name in Running._fields)),
             arrays["strength_mean"],
@@ -104,6 +134,7 @@ class ChainSummary:
                 {name.removeprefix("draws_"): a for name, a in arrays.items() if name.startswith("draws_")}
             ),
             int(arrays["samples"][0]),
+            popularity,
         )
 
     @property
@@ -114,4 +145,5 @@ class ChainSummary:
     @property
     def nbytes(self) -> int:
         """Number of bytes held."""
-        return sum(a.nbytes for a in self.running) + sum(sample.nbytes for sample in self.kept.samples)
+        held = sum(a.nbytes for a in self.running) + sum(sample.nbytes for sample in self.kept.samples)
+        return held if self.popularity is None else held + 2 * self.popularity.mean.nbytes

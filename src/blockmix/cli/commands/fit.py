@@ -34,7 +34,9 @@ class ModelKind(StrEnum):
     """Which strengths there are."""
 
     assortative = "assortative"
+    popularity = "popularity"
     mmsb = "mmsb"
+    auto = "auto"
 
 
 class HeldOutKind(StrEnum):
@@ -147,7 +149,8 @@ def fit(
     model: Annotated[
         ModelKind,
         typer.Option(
-            help="One strength a community, or (mmsb) one for every pair of communities.",
+            help="One strength a community; (popularity) and a popularity for every node; "
+            "(mmsb) a strength for every pair of communities; (auto) the better of the first two.",
             rich_help_panel=_PRIOR,
         ),
     ] = ModelKind.assortative,
@@ -171,7 +174,8 @@ def fit(
     alpha: Annotated[
         float | None,
         typer.Option(
-            help="Concentration of memberships; by default 0.3/K, and 3/K for nodes without links.",
+            help="Concentration of memberships; by default 0.3/K, and 3/K for nodes without links "
+            "(not with popularity).",
             rich_help_panel=_PRIOR,
         ),
     ] = None,
@@ -282,4 +286,6 @@ def _options(sampler: str | None, kind: str, settings: list[str]) -> dict[str, A
     from blockmix.cli.settings import parse_settings
     from blockmix.samplers import default_sampler
 
+    # Of "auto" the settings of either model; the request refuses those that the other one does not have.
+    kind = "popularity" if kind == "auto" else kind
     return parse_settings(sampler or default_sampler(kind), kind, settings)

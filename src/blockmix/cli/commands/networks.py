@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from blockmix.generators.simulate import Simulated
     from blockmix.graph.datasets.registry import Dataset
 
-MOST_OVERLAP, MIXING = 3, 0.1
+MOST_OVERLAP, MIXING, DEGREE = 3, 0.1, 20.0
 
 
 class Kind(StrEnum):
@@ -27,6 +27,7 @@ class Kind(StrEnum):
 
     planted = "planted"
     model = "model"
+    abcd = "abcd"
 
 
 class Sizes(StrEnum):
@@ -36,20 +37,41 @@ class Sizes(StrEnum):
     powerlaw = "powerlaw"
 
 
+class Degrees(StrEnum):
+    """How unequal nodes are."""
+
+    equal = "equal"
+    gamma = "gamma"
+    powerlaw = "powerlaw"
+
+
 def simulate(
     nodes: Annotated[int, typer.Option("-n", "--nodes", help="Number of nodes.", show_default=False)],
-    communities: Annotated[
-        int, typer.Option("-k", "--communities", help="Number of communities.", show_default=False)
-    ],
     output: Annotated[
         Path, typer.Option("-o", "--output", metavar="DIR", help="Folder to write to.", show_default=False)
     ],
-    degree: Annotated[float, typer.Option(help="Expected links of a node.")] = 20.0,
+    communities: Annotated[
+        int | None,
+        typer.Option(
+            "-k", "--communities", help="planted, model: number of communities.", show_default=False
+        ),
+    ] = None,
+    degree: Annotated[
+        float | None, typer.Option(help="planted, model: expected links of a node; 20 by default.")
+    ] = None,
+    degrees: Annotated[
+        Degrees | None,
+        typer.Option(
+            help="planted, model: popularities of the nodes: all equal (the default), from the prior of the popularity "
+            "model, or with a power law."
+        ),
+    ] = None,
     seed: Seed = 0,
     kind: Annotated[
         Kind,
         typer.Option(
-            help="Every node in a few known communities, or memberships drawn from the model's prior."
+            help="Every node in a few known communities; memberships drawn from the model's prior; or the benchmark "
+            "ABCD+o2, with power-law degrees and sizes, outliers and noise."
         ),
     ] = Kind.planted,
     overlap: Annotated[
@@ -58,13 +80,19 @@ def simulate(
     ] = None,
     mixing: Annotated[
         float | None,
-        typer.Option(help=f"planted: share of links between communities; {MIXING} by default."),
+        typer.Option(help=f"planted, abcd: share of links between communities; {MIXING} by default."),
     ] = None,
     sizes: Annotated[
         Sizes | None, typer.Option(help="planted: sizes of communities; equal by default.")
     ] = None,
     alpha: Annotated[
         float | None, typer.Option(help="model: concentration of memberships; 1/K by default.")
+    ] = None,
+    memberships: Annotated[
+        float | None, typer.Option(help="abcd: communities of a node on average; 1.25 by default.")
+    ] = None,
+    outliers: Annotated[
+        int | None, typer.Option(help="abcd: nodes in no community; none by default.")
     ] = None,
     compress: Annotated[bool, typer.Option("--compress", help="Write edges.txt.gz.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a network in DIR.")] = False,
@@ -82,15 +110,24 @@ def simulate(
       blockmix simulate -n 1000 -k 10 --degree 20 --seed 1 -o made
       blockmix fit made/edges.txt -k 10 -o made/run
       blockmix evaluate made/run --truth made/communities.txt
+      blockmix simulate -n 1000 -k 10 --degrees powerlaw -o hubs
     """
-    if kind is Kind.planted:
-        _refuse(kind, alpha=alpha)
-        made = _planted(nodes, communities, degree, seed, overlap, mixing, sizes or Sizes.equal)
+    law: Any = (degrees or Degrees.equal).value
+    links = DEGREE if degree is None else degree
+    if kind is Kind.abcd:
+        fixed = {"communities": communities, "degree": degree, "degrees": degrees}
+        _refuse(kind, **fixed, overlap=overlap, sizes=sizes, alpha=alpha)
+        made = _abcd(nodes, memberships, mixing, outliers, seed)
+    elif communities is None:
+        raise InputError("name the number of communities with -k")
+    elif kind is Kind.planted:
+        _refuse(kind, alpha=alpha, memberships=memberships, outliers=outliers)
+        made = _planted(nodes, communities, links, law, seed, overlap, mixing, sizes or Sizes.equal)
     else:
-        _refuse(kind, overlap=overlap, mixing=mixing, sizes=sizes)
+        _refuse(kind, overlap=overlap, mixing=mixing, sizes=sizes, memberships=memberships, outliers=outliers)
         from blockmix.generators.simulate import simulate as draw
 
-        made = draw(nodes, communities, degree=degree, alpha=alpha, seed=seed)
+        made = draw(nodes, communities, degree=links, degrees=law, alpha=alpha, seed=seed)
     made.save(output, compress=compress, overwrite=overwrite)
     graph = made.graph
     if as_json:
@@ -98,7 +135,7 @@ def simulate(
         print_json({**made.parameters, **sizes_of, "output": str(output)})
     elif not quiet:
         name = "edges.txt.gz" if compress else "edges.txt"
-        print(f"{graph.n_nodes:,} nodes, {graph.n_edges:,} links, {communities:,} communities")
+        print(f"{graph.n_nodes:,} nodes, {graph.n_edges:,} links, {made.memberships.shape[1]:,} communities")
         print(f"Written to {output}: {name}, communities.txt, memberships.tsv, parameters.json")
 
 
@@ -106,6 +143,7 @@ def _planted(
     nodes: int,
     communities: int,
     degree: float,
+    degrees: Any,
     seed: int,
     overlap: int | None,
     mixing: float | None,
@@ -116,8 +154,20 @@ def _planted(
     most = min(MOST_OVERLAP, communities) if overlap is None else overlap
     share = MIXING if mixing is None else mixing
     return planted(
-        nodes, communities, degree=degree, overlap=(1, most), mixing=share, sizes=sizes.value, seed=seed
-    )
+        nodes, communities, degree=degree, overlap=(1, most), mixing=share, sizes=sizes.value, degrees=degrees,
+        seed=seed,
+    )  # fmt: skip
+
+
+def _abcd(
+    nodes: int, memberships: float | None, mixing: float | None, outliers: int | None, seed: int
+) -> Simulated:
+    from blockmix.generators.abcd import abcd
+
+    return abcd(
+        nodes, memberships=1.25 if memberships is None else memberships, noise=MIXING if mixing is None else mixing,
+        outliers=outliers or 0, seed=seed,
+    )  # fmt: skip
 
 
 def _refuse(kind: Kind, **options: Any) -> None:

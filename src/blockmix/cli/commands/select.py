@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from blockmix.cli.commands.fit import ModelKind
 from blockmix.cli.guard import Seed, print_json, warn
 from blockmix.errors import InputError
 
@@ -27,6 +28,7 @@ def select_k(
         float | None,
         typer.Option(metavar="SEC", help="Seconds for each fit; by default until its score settles."),
     ] = None,
+    model: Annotated[ModelKind, typer.Option(help="Link model, as for fit.")] = ModelKind.assortative,
     sampler: Annotated[str | None, typer.Option(help="Sampler, by name.", show_default="scir")] = None,
     threads: Annotated[
         int | None, typer.Option(metavar="T", help="Processors to use; all by default.")
@@ -57,7 +59,7 @@ def select_k(
 
         optional("matplotlib", "--plot", 'pip install "blockmix[plot]"')
     numbers = None if grid is None else _numbers(grid)
-    FitRequest(sampler=sampler or "", seed=seed, time_limit=time_limit, threads=threads)
+    FitRequest(model=model.value, sampler=sampler or "", seed=seed, time_limit=time_limit, threads=threads)
     graph = read_network(edges, None, threads, quiet)
 
     def show_progress(done: int, total: int) -> None:
@@ -66,6 +68,7 @@ def select_k(
 
     options: dict[str, Any] = {
         "time_limit": time_limit,
+        "model": model.value,
         "sampler": sampler,
         "threads": threads,
         "progress": False,

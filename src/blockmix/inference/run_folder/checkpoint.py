@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from blockmix.errors import InputError
@@ -18,7 +19,7 @@ from blockmix.samplers.live import LiveChain
 
 Arrays = dict[str, NDArray[Any]]
 _POSITION = ("sweep", "warm_up", "warm_up_sweeps", "seconds", "updates", "over", "closed")
-_HELD_OUT = ("pairs", "links", "hidden_offsets", "hidden_neighbors")
+_HELD_OUT = ("pairs", "links", "hidden_offsets", "hidden_neighbors", "matched")
 
 
 def run_arrays(chains: list[LiveChain], at: Position, plan: Plan) -> Arrays:
@@ -80,10 +81,12 @@ def load_networks(folder: Path, start: Snapshot) -> tuple[Graph, HeldOut]:
     training = graph
     if prints["training"] is not None:
         training = _load_network(folder / "training", prints["training"])
-    missing = [name for name in _HELD_OUT if name not in start.arrays]
+    # A run that blockmix 0.1 began has no matched non-links: it goes on without them.
+    found = {"matched": np.empty((0, 2), dtype=np.int64)} | dict(start.arrays)
+    missing = [name for name in _HELD_OUT if name not in found]
     if missing:
         raise InputError(f"{start.path}: the array {missing[0]} is missing; restore the folder from a copy")
-    held_out: dict[str, Any] = {name: start.arrays[name] for name in _HELD_OUT} | start.facts["held_out"]
+    held_out: dict[str, Any] = {name: found[name] for name in _HELD_OUT} | start.facts["held_out"]
     return graph, HeldOut(training=training, **held_out)
 
 

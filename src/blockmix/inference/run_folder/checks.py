@@ -124,8 +124,12 @@ def check_split(graph: Graph, data: HeldOut) -> None:
     if data.training.n_nodes != nodes:
         raise Damaged(f"the training network has {data.training.n_nodes} nodes, and the network {nodes}")
     check_layout(
-        {name: getattr(data, name) for name in ("pairs", "links", "hidden_offsets", "hidden_neighbors")},
         {
+            name: getattr(data, name)
+            for name in ("pairs", "links", "hidden_offsets", "hidden_neighbors", "matched")
+        },
+        {
+            "matched": (np.int64, (-1, 2)),
             "pairs": (np.int64, (count, 2)),
             "links": (np.bool_, (count,)),
             "hidden_offsets": (np.int64, (nodes + 1,)),
@@ -133,6 +137,7 @@ def check_split(graph: Graph, data: HeldOut) -> None:
         },
     )
     check_range("pairs", data.pairs, nodes)
+    check_range("matched", data.matched, nodes)
     if (data.pairs[:, 0] == data.pairs[:, 1]).any():
         raise Damaged("pairs has a pair of a node with itself")
     check_range("links", data.links.view(np.uint8), 2)

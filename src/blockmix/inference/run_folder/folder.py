@@ -34,7 +34,7 @@ from blockmix.inference.run_folder.checks import check_split, check_start
 from blockmix.inference.run_folder.lock import LOCK, FolderLock
 from blockmix.inference.run_folder.snapshots import Snapshot, Snapshots, read_snapshot, write_snapshot
 from blockmix.inference.run_folder.status import STATUS, StatusFile
-from blockmix.posterior.export.files import TEXT_FILES
+from blockmix.posterior.export.files import POPULARITY, TEXT_FILES
 from blockmix.posterior.storage import MANIFEST as RESULT
 
 CHECKPOINTS, START, REPORT = "checkpoint", "start", "report.html"
@@ -181,7 +181,7 @@ class RunFolder:
 
 def check_places(path: Path) -> None:
     """Refuse links, pipes and devices under the names that a run writes to, before anything is written."""
-    for name in (LOCK, STATUS, RESULT, REPORT, *TEXT_FILES):
+    for name in (LOCK, STATUS, RESULT, REPORT, *TEXT_FILES, POPULARITY):
         check_own(path / name)
     for name in ("graph", "posterior", CHECKPOINTS):
         check_own(path / name, folder=True)

@@ -14,7 +14,7 @@ from blockmix.files import Damaged, is_temporary, reason
 from blockmix.inference.interrupt import Interruption
 from blockmix.inference.run_folder.folder import OWN_FILES, RunFolder, has_run
 from blockmix.inference.run_folder.lock import is_locked
-from blockmix.posterior.export.files import TEXT_FILES, write_text_files
+from blockmix.posterior.export.files import POPULARITY, text_names, write_text_files
 from blockmix.posterior.posterior import Posterior
 from blockmix.posterior.storage import load_posterior, result_manifest, save_posterior
 from blockmix.stored import Files, file_entry
@@ -88,18 +88,22 @@ def write_results(post: Posterior, folder: Path, threshold: float) -> list[str]:
         # Somebody may have removed the folder during the run: the results are still worth writing.
         with suppress(OSError):
             folder.mkdir(parents=True, exist_ok=True)
+        # That of an earlier result would be taken for a part of this one.
+        if POPULARITY not in text_names(post):
+            with suppress(OSError):
+                (folder / POPULARITY).unlink(missing_ok=True)
         # The manifest of the posterior comes last and has the checksums of all that was written before it.
         failures += [str(error) for error in write_text_files(post, folder, threshold=threshold)]
         try:
-            save_posterior(post, folder, {} if failures else text_entries(folder))
+            save_posterior(post, folder, {} if failures else text_entries(folder, post))
         except (InputError, OSError) as error:
             failures.append(str(error))
     return failures
 
 
-def text_entries(folder: Path) -> Files:
-    """Return the checksums of the text files in this folder."""
-    return {name: file_entry(folder / name) for name in TEXT_FILES}
+def text_entries(folder: Path, post: Posterior) -> Files:
+    """Return the checksums of the text files of this result in its folder."""
+    return {name: file_entry(folder / name) for name in text_names(post)}
 
 
 def holds_result_of(folder: Path, post: Posterior) -> bool:
@@ -110,7 +114,7 @@ def holds_result_of(folder: Path, post: Posterior) -> bool:
         same = all(
             facts.get(name) == post.provenance[name] for name in ("run", "sweeps", "samples", "interrupted")
         )
-        if not same or manifest.get("texts") != text_entries(folder):
+        if not same or manifest.get("texts") != text_entries(folder, post):
             return False
         load_posterior(folder)
     except (InputError, Damaged, OSError, KeyError, AttributeError):

@@ -87,10 +87,12 @@ def link_communities(post: Posterior, pairs: Any) -> Answer:
     nodes = node_pairs(post, pairs)
     total: Any = sp.csr_array((len(nodes), post.n_communities))
     outside = np.zeros(len(nodes))
-    for weight, (_, shares, strengths) in zip(sample_weights(post), sample_shares(post), strict=True):
+    for weight, (sample, shares, strengths) in zip(sample_weights(post), sample_shares(post), strict=True):
         both = sp.csr_array(shares[nodes[:, 0]].multiply(shares[nodes[:, 1]]))
-        # (M1): the link is made in community k, or between two communities.
-        background = strengths[-1] * (1.0 - np.asarray(both.sum(axis=1)).ravel())
+        # (M1): the link is made in community k, or between two communities. (DC1) adds the background to all pairs, and
+        # popularities are factors of both.
+        inside = 0.0 if sample.popularity is not None else np.asarray(both.sum(axis=1)).ravel()
+        background = strengths[-1] * (1.0 - inside) + np.zeros(len(nodes))
         made = sp.csr_array(both @ sp.diags_array(strengths[:-1]))
         whole = background + np.asarray(made.sum(axis=1)).ravel()
         total = total + sp.diags_array(weight / whole) @ made

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from scipy.special import digamma, gammaln
 
 from blockmix.errors import InputError
-from blockmix.posterior.answers.shares import mean_shares, refuse_general
+from blockmix.posterior.answers.shares import mean_shares, refuse_general, refuse_popular
 from blockmix.posterior.answers.table import Answer
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ LEAST_MEAN = 1e-2
 def transform(post: Posterior, links: Any, seed: int) -> Answer:
     """See `Posterior.transform`."""
     refuse_general(post, "placing a new node")
+    refuse_popular(post, "placing a new node")
     listed = links.items() if isinstance(links, Mapping) else [("new", links)]
     shares = mean_shares(post)
     rise = np.maximum(post.strength_mean - post.background_mean, 0.0)

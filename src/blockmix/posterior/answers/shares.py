@@ -28,7 +28,8 @@ def mean_shares(post: Posterior) -> sp.csr_array:
 def sample_shares(post: Posterior) -> Iterator[tuple[PosteriorSample, sp.csr_array, NDArray[np.float64]]]:
     """Yield every sample kept with its memberships and strengths in the numbers of the posterior.
 
-    The strengths end with the background; in the general model they are the K x K matrix.
+    The strengths end with the background; in the general model they are the K x K matrix, in the popularity model
+    rates (DC1).
     """
     for chain, numbers in zip(post.draws, post.numbers, strict=True):
         for sample in chain:
@@ -95,6 +96,15 @@ def check_top(top: Any, name: str = "top") -> int:
     if not isinstance(top, int | np.integer) or isinstance(top, bool) or top < 1:
         raise InputError(f"{name} must be a whole number from 1 on, not {top!r:.40}")
     return int(top)
+
+
+def refuse_popular(post: Posterior, what: str) -> None:
+    """Raise an error where the popularity model has no answer."""
+    if post.popularity_mean is not None:
+        raise InputError(
+            f"{what} is not possible in the popularity model, where its own popularity is not known: fit with "
+            "model='assortative'"
+        )
 
 
 def refuse_general(post: Posterior, what: str) -> None:

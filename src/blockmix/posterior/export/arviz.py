@@ -28,7 +28,9 @@ def to_arviz(post: Posterior, *, nodes: Sequence[Label] = ()) -> Any:
     coords: dict[str, Any] = {"community": np.arange(post.n_communities)}
     dims = {"strength": ["community"]}
     if post.blocks_mean is None:
-        variables["background"] = np.array([[sample.strengths[-1] for sample in chain] for chain in chains])
+        variables["background"] = np.array(
+            [[sample.probabilities[-1] for sample in chain] for chain in chains]
+        )
     if len(nodes):
         numbers = post.graph.labels.indices(list(nodes))
         variables["membership"] = np.stack(
@@ -38,6 +40,9 @@ def to_arviz(post: Posterior, *, nodes: Sequence[Label] = ()) -> Any:
             ]
         )
         coords["node"], dims["membership"] = [str(label) for label in nodes], ["node", "community"]
+        if post.popularity_mean is not None:
+            variables["popularity"] = np.array([[s.popularity[numbers] for s in chain] for chain in chains])  # type: ignore[index]
+            dims["popularity"] = ["node"]
     tree = arviz.from_dict({"posterior": variables}, coords=coords, dims=dims)
     tree["posterior"].attrs.update(inference_library="blockmix", run=json.dumps(post.provenance, default=str))
     return tree

@@ -1,4 +1,6 @@
-"""Results as text files that any program reads: memberships.tsv, communities.txt, no_community.txt, held_out.tsv.
+"""Results as text files that any program reads.
+
+memberships.tsv, communities.txt, no_community.txt, held_out.tsv, and popularity.tsv of the popularity model.
 
 Text is made in bulk, many rows to one formatting call: a network of 300,000 nodes takes seconds.
 """
@@ -22,6 +24,8 @@ from blockmix.posterior.posterior import Posterior
 MEMBERSHIPS, COMMUNITIES, UNCLEAR, HELD_OUT = TEXT_FILES = (
     "memberships.tsv", "communities.txt", "no_community.txt", "held_out.tsv",
 )  # fmt: skip
+# Written in the popularity model only.
+POPULARITY = "popularity.tsv"
 # Rows formatted in one call: so many that the cost of a call does not matter, few enough to stay in cache.
 _ROWS_AT_ONCE = 1 << 14
 # A label with one of these would break a table; with a quote in front it would be taken for a quoted one.
@@ -66,6 +70,12 @@ def write_unclear(post: Posterior, path: Path, *, threshold: float = 0.1) -> Non
     write_pieces(path, (_cover_line([names[a]]) for a in post.unclear(threshold)), follow=False)
 
 
+def write_popularity(post: Posterior, path: Path) -> None:
+    """Write node, mean and sd of its popularity, tab separated under a header."""
+    columns = [label_texts(post.graph.labels), post.popularity_mean, post.popularity_sd]
+    write_pieces(path, _table("node\tmean\tsd", "%s\t%.6g\t%.6g\n", columns), follow=False)  # type: ignore[arg-type]
+
+
 def write_held_out(post: Posterior, path: Path) -> None:
     """Write node_a, node_b, link (1 or 0) and predicted probability; no rows if nothing was held out."""
     columns: list[NDArray[Any]] = []
@@ -94,14 +104,21 @@ def write_predictions(
     write_pieces(path, prediction_table(labels, pairs, probability))
 
 
+def text_names(post: Posterior) -> tuple[str, ...]:
+    """Return the names of the text files of this result."""
+    return TEXT_FILES if post.popularity_mean is None else (*TEXT_FILES, POPULARITY)
+
+
 def write_text_files(post: Posterior, folder: Path, *, threshold: float = 0.1) -> list[InputError]:
-    """Write all four files; one that fails does not stop the others, and the failures are returned."""
+    """Write all of them; one that fails does not stop the others, and the failures are returned."""
     jobs: list[tuple[str, Callable[[Path], None]]] = [
         (MEMBERSHIPS, lambda path: write_memberships(post, path)),
         (COMMUNITIES, lambda path: write_communities(post, path, threshold=threshold)),
         (UNCLEAR, lambda path: write_unclear(post, path, threshold=threshold)),
         (HELD_OUT, lambda path: write_held_out(post, path)),
     ]
+    if post.popularity_mean is not None:
+        jobs.append((POPULARITY, lambda path: write_popularity(post, path)))
     failures = []
     for name, write in jobs:
         try:

@@ -41,6 +41,8 @@ def to_networkx(post: Posterior) -> Any:
                 int(k): float(s) for k, s in zip(post.community[held], post.sd[held], strict=True)
             },
         )
+        if post.popularity_mean is not None:
+            network.nodes[label]["popularity"] = float(post.popularity_mean[a])
     return network
 
 
@@ -65,7 +67,8 @@ def write_graphml(post: Posterior, path: str | Path) -> None:
 
 def _graphml(post: Posterior) -> Iterator[str]:
     yield '<?xml version="1.0" encoding="UTF-8"?>\n<graphml xmlns="http://graphml.graphdrawing.org/xmlns">\n'
-    for name, kind in _KEYS:
+    popular = post.popularity_mean
+    for name, kind in _KEYS if popular is None else (*_KEYS, ("popularity", "double")):
         yield f'<key id="{name}" for="node" attr.name="{name}" attr.type="{kind}"/>\n'
     attributes = [] if post.graph.attributes is None else list(post.graph.attributes.items())
     for place, (name, attribute) in enumerate(attributes):
@@ -77,6 +80,8 @@ def _graphml(post: Posterior) -> Iterator[str]:
     for a in range(post.graph.n_nodes):
         held = slice(int(post.offsets[a]), int(post.offsets[a + 1]))
         known = "".join(_attribute(place, attribute[a]) for place, (_, attribute) in enumerate(attributes))
+        if popular is not None:
+            known += f'<data key="popularity">{popular[a]:.6g}</data>'
         yield _node(a, str(labels[a]), post.community[held], post.mean[held], post.sd[held], known)
     yield from (f'<edge source="n{a}" target="n{b}"/>\n' for a, b in post.graph.edges().tolist())
     yield "</graph>\n</graphml>\n"

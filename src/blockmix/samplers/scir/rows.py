@@ -6,7 +6,10 @@ those of its neighbours, then births.
 
 from __future__ import annotations
 
+from typing import Any, Protocol
+
 import numpy as np
+from numpy.typing import NDArray
 
 from blockmix.numerics.compile import inlined_lean_kernel, lean_kernel
 from blockmix.samplers.scir.frame import (
@@ -20,6 +23,22 @@ from blockmix.samplers.scir.frame import (
     Scratch,
 )
 from blockmix.tables.layout import FIXED_POINT, Index, Rows, Strengths
+
+
+class Lists(Protocol):
+    """The local lists as `keep_largest` needs them; the work spaces of both link models have them."""
+
+    @property
+    def position(self) -> NDArray[Any]:
+        """Where a community is in the lists, or -1."""
+
+    @property
+    def community(self) -> NDArray[Any]:
+        """The communities."""
+
+    @property
+    def phi(self) -> NDArray[Any]:
+        """Their sizes."""
 
 
 @inlined_lean_kernel
@@ -84,7 +103,7 @@ def leave_out_hidden(node: Node, frame: Frame, scratch: Scratch) -> None:
 
 
 @inlined_lean_kernel
-def keep_largest(count: int, slots: int, smallest: float, scratch: Scratch) -> tuple[int, float]:
+def keep_largest(count: int, slots: int, smallest: float, scratch: Lists) -> tuple[int, float]:
     """(P3) Move what is kept to the front of the local lists; returns how many and the phi dropped.
 
     Everything below the smallest phi goes, then the smallest of more than L. The largest stays; they end in

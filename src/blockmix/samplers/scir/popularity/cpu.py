@@ -1,0 +1,139 @@
+"""The kernels of the popularity model on the CPU: compiled, on all threads of this process."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blockmix.engines.contract import Engine
+from blockmix.samplers.scir.constants import WORTH_COMMITTING_TOGETHER
+from blockmix.samplers.scir.popularity.frame import UNITS, Frame, Work, new_scratch
+from blockmix.samplers.scir.popularity.kernels import BACKGROUND_HELD_DOWN, BACKGROUND_SHARE, Measures
+from blockmix.samplers.scir.popularity.problem import PopularityProblem, PopularityState, Sweep, rescale
+from blockmix.samplers.scir.popularity.rates import (
+    add_rows_range,
+    count_pairs_range,
+    merge_members,
+    pair_exposure,
+    update_rates,
+    update_scale,
+    update_spread,
+)
+from blockmix.samplers.scir.popularity.redraw import redraw_in_turn, redraw_range
+from blockmix.samplers.scir.rows import commit_range
+from blockmix.tables.layout import FIXED_POINT, empty_rows
+from blockmix.tables.popular import PopularPredictor
+
+
+class CpuKernels:
+    """Buffers of all workers, and the compiled kernels on them."""
+
+    def __init__(self, problem: PopularityProblem, engine: Engine) -> None:
+        self.problem, self.engine, self.workers = problem, engine, engine.workers
+        degrees = np.diff(problem.shard.network.offsets)
+        k, threads, slots = problem.communities, self.workers.threads, problem.options.slots
+        self.fresh = empty_rows(-(-problem.nodes // problem.batches), slots)
+        self.changes = np.zeros((threads, k + 1, 2), dtype=np.int64)
+        self.pairs = np.zeros((threads, k + 1, 3), dtype=np.int64)
+        self.sums = np.zeros((threads, 3), dtype=np.int64)
+        largest = int(degrees.max(initial=0))
+        self.work = [
+            Work(new_scratch(k, slots, largest), self.changes[i], self.pairs[i], self.sums[i])
+            for i in range(threads)
+        ]
+        self.members = np.zeros((k + 1, 2))
+        self.units = np.zeros(2)
+        self.predictor = PopularPredictor(degrees == 0)
+
+    def _frame(self, state: PopularityState, sweep: Sweep) -> Frame:
+        shard = self.problem.shard
+        return Frame(
+            shard.network, shard.names, state.rows, self.members, state.rates, sweep.settings, sweep.key
+        )
+
+    def redraw_nodes(self, state: PopularityState, sweep: Sweep) -> None:
+        """Redraw all nodes, one after the other or batch by batch."""
+        merge_members(self.changes, state.sums, self.members)
+        if self.problem.in_turn:
+            redraw_in_turn(self._frame(state, sweep), state.sums, self.fresh, self.work[0])
+            return
+        for batch in range(self.problem.batches):
+            self._redraw(batch, state, sweep)
+            self._commit(batch, state)
+            self.engine.comm.exchange(state.rows, batch)
+            merge_members(self.changes, state.sums, self.members)
+
+    def _redraw(self, batch: int, state: PopularityState, sweep: Sweep) -> None:
+        nodes, count = self.problem.batch(batch)
+        frame = self._frame(state, sweep)
+
+        def update(worker: int, begin: int, end: int) -> None:
+            redraw_range(begin, end, nodes, frame, self.fresh, self.work[worker])
+
+        self.workers.deal(count, update)
+
+    def _commit(self, batch: int, state: PopularityState) -> None:
+        nodes, count = self.problem.batch(batch)
+
+        def commit(_: int, begin: int, end: int) -> None:
+            commit_range(begin, end, nodes, state.rows, self.fresh)
+
+        if count < WORTH_COMMITTING_TOGETHER:
+            commit(0, 0, count)
+        else:
+            self.workers.share(count, commit)
+
+    def update_rates(self, state: PopularityState, sweep: Sweep) -> None:
+        """Draw the units of all links, then the rates given them, then rho given the popularities."""
+        problem, k = self.problem, self.problem.communities
+        frame = self._frame(state, sweep)
+
+        def count(worker: int, begin: int, end: int) -> None:
+            count_pairs_range(begin, end, frame, self.work[worker])
+
+        self.workers.deal(problem.nodes, count)
+        learned = problem.model.background is None
+        weight = sweep.settings.non_link_weight
+        update_rates(
+            k + learned, self.pairs, self.members, problem.rate_prior, weight, sweep.key, state.rates
+        )
+        if learned and sweep.warm_up and state.sweep < BACKGROUND_HELD_DOWN:
+            most = BACKGROUND_SHARE * problem.links / pair_exposure(k, self.pairs, self.members, weight)
+            state.rates[k] = min(state.rates[k], most)
+        units = self.pairs[:, :, UNITS].sum(axis=0)
+        self.units[:] = units.sum(), units[:k].sum()
+        self.pairs[:] = 0
+        logs = int(self.sums[:, 2].sum()) / FIXED_POINT
+        if learned:
+            logs += problem.nodes * self._rescale(state, sweep)
+        state.rho = update_spread(state.rho, float(problem.nodes), logs, float(self.members[k, 0]), sweep.key)
+
+    def _rescale(self, state: PopularityState, sweep: Sweep) -> float:
+        """Make the scale move, and sum the rows anew; return the logarithm of the factor."""
+        nodes, total = float(self.problem.nodes), float(self.members[-1, 0])
+        t = update_scale(nodes, state.rho, total, self.problem.rate_prior, state.rates, sweep.key)
+        rescale(state, t)
+        state.sums[:] = 0
+
+        def add(worker: int, begin: int, end: int) -> None:
+            add_rows_range(begin, end, state.rows, self.changes[worker])
+
+        self.workers.share(self.problem.nodes, add)
+        merge_members(self.changes, state.sums, self.members)
+        return t
+
+    def measures(self, state: PopularityState) -> Measures:
+        """Add up what the workers measured."""
+        dropped, accepted = self.sums[:, :2].sum(axis=0) / FIXED_POINT / self.problem.nodes
+        units, inside = self.units
+        self.sums[:] = 0
+        links = max(self.problem.links, 1)
+        return Measures(
+            float(units) / links, float(inside / max(units, 1.0)), state.rho**-0.5, float(dropped), float(accepted)
+        )  # fmt: skip
+
+    def forecast(
+        self, state: PopularityState, pairs: NDArray[np.int64], keep: float, share: float, out: NDArray[np.float64]
+    ) -> None:  # fmt: skip
+        """Predict on all workers."""
+        self.predictor.predict(self.workers, pairs, state.rows, state.rates, keep, share, out)

@@ -1,0 +1,157 @@
+"""What a chain of the popularity model is, what stays the same from sweep to sweep, and where a chain starts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blockmix.engines.contract import Engine, Shard
+from blockmix.graph.split import HeldOut
+from blockmix.model import Model
+from blockmix.numerics.special import expint_e1
+from blockmix.samplers.contract import ChainKey
+from blockmix.samplers.data import non_link_weight
+from blockmix.samplers.scir.constants import (
+    MOST_EXPECTED_BIRTHS,
+    MOST_EXPECTED_BIRTHS_WITHOUT_LINKS,
+    SMALLER_WITHOUT_LINKS,
+)
+from blockmix.samplers.scir.frame import Batch
+from blockmix.samplers.scir.popularity.frame import Settings
+from blockmix.samplers.scir.popularity.options import PopularityOptions
+from blockmix.samplers.scir.problem import smallest_kept
+from blockmix.tables.layout import FIXED_POINT, Key, Rows
+
+# The shape rho of popularities that chains start with: the prior then expects degrees as unequal as those of most
+# networks, and the first sweeps find the right one.
+START_RHO = 1.0
+
+
+@dataclass
+class PopularityState:
+    """Everything a chain is: rows with popularities as totals, rates, rho, sums over nodes, sweeps done.
+
+    The last entry of `rates` and of `sums` is the background's; `step` updates it all.
+    """
+
+    rows: Rows
+    rates: NDArray[np.float64]
+    rho: float
+    sums: NDArray[np.int64]
+    sweep: int = 0
+
+
+class Sweep(NamedTuple):
+    """What is fixed for one sweep: settings of the moves, random numbers, and whether it is warm-up."""
+
+    settings: Settings
+    key: Key
+    warm_up: bool
+
+
+@dataclass(frozen=True)
+class PopularityProblem:
+    """The data as this process holds them, the model, the options, and what follows from them."""
+
+    shard: Shard
+    model: Model
+    options: PopularityOptions
+    rate_prior: NDArray[np.float64]
+    links: int
+    non_link_weight: float
+    smallest: tuple[float, float]
+    births: tuple[float, float]
+    batches: int
+
+    @classmethod
+    def of(cls, data: HeldOut, model: Model, options: PopularityOptions, engine: Engine) -> PopularityProblem:
+        """Prepare a problem for an engine."""
+        graph, shard = data.training, engine.shard(data)
+        prior = np.ones((model.communities + 1, 2))
+        prior[:-1] = model.eta
+        concentration = model.communities * model.concentration
+        linked = smallest_kept(concentration, float(options.smallest), MOST_EXPECTED_BIRTHS)
+        unlinked = smallest_kept(
+            concentration, options.smallest * SMALLER_WITHOUT_LINKS, MOST_EXPECTED_BIRTHS_WITHOUT_LINKS
+        )
+        smallest = (linked, unlinked)
+        births = (concentration * expint_e1(linked), concentration * expint_e1(unlinked))
+        batches = options.batches_for(graph.n_nodes, graph.n_edges)
+        return cls(
+            shard, model, options, prior, graph.n_edges, non_link_weight(data), smallest, births, batches
+        )
+
+    @property
+    def nodes(self) -> int:
+        """The number of nodes."""
+        return len(self.shard.names)
+
+    @property
+    def communities(self) -> int:
+        """The number of communities, K."""
+        return self.model.communities
+
+    @property
+    def in_turn(self) -> bool:
+        """Whether nodes are updated one after the other."""
+        return self.batches == self.nodes
+
+    def batch(self, number: int) -> tuple[Batch, int]:
+        """Return a batch, which takes every so many-th node, and how many nodes it has."""
+        return Batch(number, self.batches), (self.nodes - number + self.batches - 1) // self.batches
+
+    def sweep(self, state: PopularityState, key: ChainKey, warm_up: bool) -> Sweep:
+        """Return what is fixed for the next sweep of a chain."""
+        settings = Settings(
+            float(self.model.concentration),
+            float(state.rho),
+            self.non_link_weight,
+            self.smallest,
+            self.births,
+        )
+        return Sweep(settings, Key(np.uint32(key[0]), np.uint32(key[1]), np.uint32(state.sweep)), warm_up)
+
+
+def rescale(state: PopularityState, t: float) -> None:
+    """(DC10) Multiply all popularities by e^t and divide all rates by e^2t."""
+    state.rows.total[:] = state.rows.total * np.float32(np.exp(t))
+    state.rates *= np.exp(-2.0 * t)
+
+
+def start_popularity(degrees: NDArray[np.int64]) -> NDArray[np.float32]:
+    """Return popularities to start with: degrees over their mean, drawn towards one where there are few links."""
+    return np.asarray((degrees + START_RHO) / (degrees.mean() + START_RHO), dtype=np.float32)
+
+
+def sums_of(rows: Rows, communities: int) -> NDArray[np.int64]:
+    """Return the sums of theta_ak and of its square over all nodes, in fixed point; the last entry is that of r_a."""
+    sums = np.zeros((communities + 1, 2), dtype=np.int64)
+    popularity = rows.total.astype(np.float64)
+    ids = rows.words[:, ::2]
+    used = np.cumprod(ids >= 0, axis=1).astype(bool)
+    theta = (rows.weights[:, 1::2].astype(np.float64) * popularity[:, None])[used]
+    for column, value in enumerate((theta, theta * theta)):
+        np.add.at(sums[:, column], ids[used], (value * FIXED_POINT).astype(np.int64))
+    for column, value in enumerate((popularity, popularity * popularity)):
+        sums[-1, column] = (value * FIXED_POINT).astype(np.int64).sum()
+    return sums
+
+
+def start_rates(data: HeldOut, rows: Rows, model: Model) -> NDArray[np.float64]:
+    """Return rates that give the links inside each community, each pair in that of its larger weight (DC10).
+
+    Links between nodes whose largest communities differ are the background's.
+    """
+    k, ends = model.communities, data.training.edges()
+    sums = sums_of(rows, k) / FIXED_POINT
+    first = rows.words[:, 0]
+    inside = first[ends[:, 0]] == first[ends[:, 1]]
+    links = np.append(np.bincount(first[ends[inside, 0]], minlength=k), float((~inside).sum()))
+    pairs = np.maximum((sums[:, 0] ** 2 - sums[:, 1]) / 2.0, 0.0)
+    rates = (links + 1.0) / (pairs + 1.0)
+    if model.background is not None:
+        rates[-1] = -np.log1p(-model.background)
+    return np.asarray(rates)

@@ -1,0 +1,163 @@
+"""The default sampler on the link model with popularities: `fit(..., model="popularity")`. README.md derives it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blockmix.engines.contract import Engine
+from blockmix.engines.host import CpuEngine
+from blockmix.graph.split import HeldOut
+from blockmix.model import Model
+from blockmix.numerics.workers import Workers
+from blockmix.samplers.contract import Arrays, ChainKey, Info
+from blockmix.samplers.data import small_network
+from blockmix.samplers.scir.popularity.kernels import PopularityKernels
+from blockmix.samplers.scir.popularity.options import PopularityOptions
+from blockmix.samplers.scir.popularity.problem import (
+    START_RHO,
+    PopularityProblem,
+    PopularityState,
+    start_popularity,
+    start_rates,
+    sums_of,
+)
+from blockmix.samplers.scir.popularity.rates import LEAST_RHO, MOST_RHO
+from blockmix.samplers.starts.given import given_rows
+from blockmix.samplers.starts.memberships import random_parts, start_rows
+from blockmix.samplers.starts.partition import find_parts
+from blockmix.stored import check_finite, check_layout, check_range
+from blockmix.tables.checks import MOST_SWEEPS, check_words
+from blockmix.tables.layout import Rows
+
+
+class PopularityScir:
+    """The sampler bound to a network, a model and an engine: `init` a chain, then `step` it.
+
+    A sweep measures what `kernels.Measures` lists. Strengths are rates w_k here, the background's last: the
+    probability of a link between two pure members of k of popularity one is 1 - e^(-w_k).
+    """
+
+    name, samples, even_rest = "scir", True, False
+    Options = PopularityOptions
+
+    def __init__(
+        self,
+        data: HeldOut,
+        model: Model,
+        options: PopularityOptions,
+        workers: Workers,
+        engine: Engine | None = None,
+    ) -> None:
+        self.data, self.graph, self.model = data, data.training, model
+        self.options, self.workers = options, workers
+        self.engine: Engine = CpuEngine(workers) if engine is None else engine
+        self.problem = PopularityProblem.of(data, model, options, self.engine)
+        self.nodes, self.communities, self.slots = self.problem.nodes, model.communities, options.slots
+        self.kernels = kernels_of(self.problem, self.engine)
+
+    def compile(self) -> None:
+        """Compile the kernels, or load them from the cache, by a few steps on a network of six nodes."""
+        with Workers(1) as one:
+            for batches in (0, 2):
+                options = PopularityOptions(batches=batches)
+                sampler = PopularityScir(small_network(), Model(2, kind="popularity"), options, one)
+                sampler.step(sampler.init((0, 0)), (0, 0), True)
+
+    def init(self, key: ChainKey) -> PopularityState:
+        """Start a chain: from a hard partition, or at random."""
+        rng = np.random.default_rng([int(key[0]), int(key[1])])
+        find = random_parts if self.options.start == "random" else find_parts
+        parts = find(self.graph, self.communities, rng)
+        return self.start_at(start_rows(self.graph, parts, self.model, self.slots, rng))
+
+    def init_at(self, key: ChainKey, given: Any) -> PopularityState:
+        """Start a chain at the memberships of a user, as `given.given_memberships` made them."""
+        rng = np.random.default_rng([int(key[0]), int(key[1])])
+        return self.start_at(given_rows(self.graph, given, self.model, self.slots, rng))
+
+    def start_at(
+        self, rows: Rows, popularity: Any = None, rates: Any = None, rho: float = START_RHO
+    ) -> PopularityState:
+        """Start a chain at the given memberships; popularities and rates follow from the links unless given."""
+        rows.total[:] = start_popularity(self.graph.degrees) if popularity is None else popularity
+        rates = start_rates(self.data, rows, self.model) if rates is None else np.array(rates)
+        return PopularityState(rows, rates, float(rho), sums_of(rows, self.communities))
+
+    def step(self, state: PopularityState, key: ChainKey, warm_up: bool) -> Info:
+        """Make one sweep: every node once, then rates, background and rho, which need all rows."""
+        sweep = self.problem.sweep(state, key, warm_up)
+        self.kernels.redraw_nodes(state, sweep)
+        self.kernels.update_rates(state, sweep)
+        state.sweep += 1
+        background = float(-np.expm1(-state.rates[-1]))
+        return Info(background, self.nodes, 1, self.kernels.measures(state)._asdict())
+
+    def sweeps_done(self, state: PopularityState) -> int:
+        """Return the number of sweeps made so far."""
+        return state.sweep
+
+    def memberships(self, state: PopularityState) -> Rows:
+        """Return the rows as they are."""
+        return state.rows
+
+    def strengths(self, state: PopularityState) -> NDArray[np.float64]:
+        """Return the rates of the communities, the background's last."""
+        return state.rates
+
+    def popularity(self, state: PopularityState) -> NDArray[np.float32]:
+        """Return r_a of every node."""
+        return state.rows.total
+
+    def predict(
+        self, state: PopularityState, pairs: NDArray[np.int64], keep: float, share: float, out: NDArray[np.float64]
+    ) -> None:  # fmt: skip
+        """Set out = keep * out + share * (DC11) of every pair."""
+        self.kernels.forecast(state, pairs, keep, share, out)
+
+    def arrays(self, state: PopularityState) -> dict[str, NDArray[Any]]:
+        """Return everything the state is, for a checkpoint; what is behind the end of a row is no part of it."""
+        used = np.logical_and.accumulate(state.rows.words[:, ::2] >= 0, axis=1)
+        return {
+            "words": np.where(np.repeat(used, 2, axis=1), state.rows.words, np.int32(-1)),
+            "popularity": state.rows.total,
+            "rates": state.rates,
+            "rho": np.array([state.rho]),
+            "sums": state.sums,
+            "sweep": np.int64(state.sweep).reshape(1),
+        }
+
+    def restore(self, arrays: Arrays) -> PopularityState:
+        """Restore the state that `arrays` was made from."""
+        n, k = self.nodes, self.communities
+        layout: dict[str, Any] = {
+            "words": (np.int32, (n, 2 * self.slots)), "popularity": (np.float32, (n,)), "rates": (np.float64, (k + 1,)),
+            "rho": (np.float64, (1,)), "sums": (np.int64, (k + 1, 2)), "sweep": (np.int64, (1,)),
+        }  # fmt: skip
+        check_layout(arrays, layout)
+        check_words(arrays["words"], k)
+        check_finite("popularity", arrays["popularity"], 0.0)
+        check_finite("rates", arrays["rates"], 0.0)
+        check_finite("rho", arrays["rho"], LEAST_RHO, MOST_RHO)
+        check_range("sums", arrays["sums"], 2**62)
+        check_range("sweep", arrays["sweep"], MOST_SWEEPS)
+        words = np.array(arrays["words"])
+        rows = Rows(words, words.view(np.float32), np.array(arrays["popularity"]))
+        return PopularityState(
+            rows, np.array(arrays["rates"]), float(arrays["rho"][0]), np.array(arrays["sums"]), int(arrays["sweep"][0])
+        )  # fmt: skip
+
+
+def kernels_of(problem: PopularityProblem, engine: Engine) -> PopularityKernels:
+    """Return the twin of the kernels that belongs to an engine."""
+    if engine.name == "cpu":
+        from blockmix.samplers.scir.popularity.cpu import CpuKernels
+
+        return CpuKernels(problem, engine)
+    if engine.name == "reference":
+        from blockmix.samplers.scir.popularity.reference import ReferenceKernels
+
+        return ReferenceKernels(problem)
+    raise NotImplementedError(f"the popularity model has no kernels for the engine {engine.name!r}")
