@@ -40,8 +40,10 @@ def test_labels_on_the_screen_are_escaped(run, tmp_path):
     blockmix("evaluate", run, "--truth", tmp_path / "truth")
     blockmix("resume", run, "--sweeps", 12)
     edges = tmp_path / "edges.txt"
-    edges.write_text("".join(f"a\x1b[2J{i}\tb{i}\n" for i in range(9)), encoding="utf-8")
-    assert "a\\x1b[2J" in blockmix("fit", edges, "-k", 2, "--sweeps", 5).stdout
+    # Two cliques: communities that are clear enough to be listed.
+    pairs = [(a + c, b + c) for c in (0, 12) for a in range(12) for b in range(a)]
+    edges.write_text("".join(f"a\x1b[2J{a}\ta\x1b[2J{b}\n" for a, b in pairs), encoding="utf-8")
+    assert "a\\x1b[2J" in blockmix("fit", edges, "-k", 2, "--sweeps", 100).stdout
 
 
 def test_predictions_are_raw_in_a_pipe_and_escaped_on_a_terminal(run, tmp_path, monkeypatch):
