@@ -90,11 +90,12 @@ def test_saving_and_loading_keeps_everything(post, tmp_path):
         bm.load(tmp_path)
 
 
-def test_samples_without_popularities_do_not_fit_the_table(post, tmp_path):
+def test_samples_without_popularities_do_not_fit_the_table(post, tmp_path, reseal):
     post.save(tmp_path)
     manifest = json.loads((tmp_path / "run.json").read_text())
     manifest["popularity"] = False
     (tmp_path / "run.json").write_text(json.dumps(manifest))
+    reseal(tmp_path)
     with pytest.raises(InputError, match="damaged"):
         bm.load(tmp_path)
 

@@ -59,12 +59,19 @@ def _print_communities(console: Console, values: dict[str, Any]) -> None:
         return
     console.print(
         f"A member more likely than not makes at least {threshold:.0%} of its links there. Strength:\n"
-        f"how likely two members are to link, with its {values['level']:.0%} interval. Evidence: what the\n"
-        "community adds to the log likelihood, less what its memberships cost to describe.\n"
+        f"how likely two members are to link, with its {values['level']:.0%} interval. {_evidence_text(values)}\n"
     )
     console.print(_table(values["community_table"]))
     if count > MOST_COMMUNITIES:
-        console.print(f"... and {count - MOST_COMMUNITIES:,} with less evidence")
+        others = "smaller ones" if isnan(values["total_evidence"]) else "with less evidence"
+        console.print(f"... and {count - MOST_COMMUNITIES:,} {others}")
+
+
+def _evidence_text(values: dict[str, Any]) -> str:
+    """Say what evidence is, or that this model has none."""
+    if isnan(values["total_evidence"]):
+        return f"Evidence is not\ndefined in the {values['model']} model: the largest community is the first."
+    return "Evidence: what the\ncommunity adds to the log likelihood, less what its memberships cost to describe."
 
 
 def _table(rows: list[dict[str, Any]]) -> Table:

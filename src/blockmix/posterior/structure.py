@@ -41,8 +41,11 @@ def first_line(post: Posterior) -> str:
 
 
 def disassortative(post: Posterior) -> bool:
-    """Return whether nodes are linked more between communities than within: the background is above the strengths."""
-    if post.blocks_mean is not None:
+    """Return whether nodes are linked more between communities than within: the background is above the strengths.
+
+    In the popularity model a strength comes on top of the background (DC1), so that this is never so.
+    """
+    if post.blocks_mean is not None or post.popularity_mean is not None:
         return False
     weaker = post.sizes[post.strength_mean < post.background_mean].sum()
     return bool(weaker > MOSTLY * post.sizes.sum())

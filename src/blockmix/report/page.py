@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import cache
 from importlib.resources import files
 
+import numpy as np
+
 from blockmix._version import __version__
 from blockmix.report.attributes import attributes_section
 from blockmix.report.communities import Findings
@@ -143,7 +145,8 @@ def _drawing_notes(found: Findings, drawing: Drawing, block: Block) -> list[str]
             notes.append(f"{len(drawing.links):,} of {graph.n_edges:,} links are drawn, picked at random. ")
     else:
         some = len(drawing.ids) < len(found.numbers)
-        which = f"the {len(drawing.ids):,} communities with the most evidence" if some else "its communities"
+        first = "largest communities" if _by_size(found) else "communities with the most evidence"
+        which = f"the {len(drawing.ids):,} {first}" if some else "its communities"
         notes.append(
             f"With {graph.n_nodes:,} nodes the whole network would be a ball of wool, so {which} are drawn: a "
             "disc for each, its area the number of members, a line where many links run between two. Choose a "
@@ -185,14 +188,24 @@ def _zoom_buttons() -> list[Markup]:
     ]
 
 
+def _by_size(found: Findings) -> bool:
+    """Return whether communities are numbered by size, because their evidence is not defined in this model."""
+    return bool(np.isnan(found.post.evidence).all())
+
+
 def _communities(found: Findings) -> Markup:
+    order = (
+        "The largest come first, by their expected number of members. "
+        if _by_size(found)
+        else "Those with the most evidence come first: what a community adds to the log likelihood, less what its "
+        "memberships cost to describe. "
+    )
     return element(
         "section",
         element("h2", "Communities"),
         element(
             "p",
-            "Those with the most evidence come first: what a community adds to the log likelihood, less what its "
-            "memberships cost to describe. Strength is the probability that two nodes fully in the community are "
+            f"{order}Strength is the probability that two nodes fully in the community are "
             f"linked, with its {found.level:.0%} interval. The most certain members are those whose interval starts "
             "highest. A bridge is a node that surely belongs to both communities.",
             class_="note",
