@@ -53,7 +53,10 @@ def simulate(
     communities: Annotated[
         int | None,
         typer.Option(
-            "-k", "--communities", help="planted, model: number of communities.", show_default=False
+            "-k",
+            "--communities",
+            help="planted, model: number of communities; there is no default, and abcd takes none.",
+            show_default=False,
         ),
     ] = None,
     degree: Annotated[
