@@ -72,7 +72,7 @@ def isolated_ends(data):
 
 # The mean over isolated nodes is that of rows, and probabilities are linear in them; tests/samplers/scir/popularity
 # compares the forecasts of the popularity model, which are not, with its own reference.
-@for_samplers([(kind, name) for kind, name in EVERY if kind != "popularity"])
+@for_samplers([case for case in EVERY if case[0] != "popularity"])
 def test_a_forecast_is_the_mean_of_the_reference_over_isolated_nodes(
     kind, name, settings, network, pooled_probabilities
 ):
