@@ -91,7 +91,7 @@ POPULAR_DENSE = Model(3, alpha=0.1, kind="popularity")
 @pytest.mark.slow
 def test_the_truth_ranks_uniformly_among_samples_of_the_popularity_model():
     setup = harness.Setup("scir", 60, POPULAR, ONE_CHAIN)
-    assert rank_failures(setup, 150) == []
+    assert rank_failures(setup, 80) == []
     assert "probability of all pairs" in rank_failures(setup, 80, 1.3)
 
 
@@ -113,7 +113,7 @@ def test_alternating_the_popularity_model_with_networks_keeps_the_prior():
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("nodes", "model", "networks"),
-    [(60, LARGE_STRENGTHS, 100), (20, DEFAULT, 100), (40, Model(3, alpha=1.0), 60)],
+    [(60, LARGE_STRENGTHS, 60), (20, DEFAULT, 60), (40, Model(3, alpha=1.0), 40)],
     ids=["large strengths", "default", "soft memberships"],
 )
 def test_the_truth_ranks_uniformly_among_samples_of_the_default_in_hard_cases(nodes, model, networks):
@@ -144,7 +144,9 @@ def test_the_diffusion_with_default_steps_spreads_memberships_too_evenly():
 @pytest.mark.parametrize("sampler", ["cgs", "lmc", "scir"])
 def test_alternating_with_networks_keeps_the_prior(sampler):
     setup = harness.Setup(sampler, 6, Model(2, alpha=0.8, eta=(2.0, 3.0)))
-    assert harness.failures(harness.geweke_table(setup, 12_000, seed=1), FALSE_ALARM) == []
+    # A sweep of the default is begun anew for every network, which takes longer than the sweep.
+    steps = 4000 if sampler == "scir" else 12_000
+    assert harness.failures(harness.geweke_table(setup, steps, seed=1), FALSE_ALARM) == []
     wrong = harness.failures(harness.geweke_table(setup, 6000, seed=1, factor=WRONG), FALSE_ALARM)
     assert "probability of all pairs" in wrong
 

@@ -31,5 +31,8 @@ BATCHES = 5
 # Up to so many nodes a sweep is exact: node by node, with non-links summed member by member. Beyond that a sum takes
 # longer than all else that is done for a node, and non-links are in closed form (lab notes, "exact sums").
 MOST_EXACT = 2048
+# Events a link or node at most, where networks have fewer than one: it keeps memory bounded where the background is
+# next to one, and strengths below it then forbid non-links.
+EVENTS_A_LINK = 50.0
 # A batch of fewer nodes is copied into the table sooner than a second thread has started: benchmarks/speed.py.
 WORTH_COMMITTING_TOGETHER = 8192

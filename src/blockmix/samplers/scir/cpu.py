@@ -146,13 +146,15 @@ class CpuExact(CpuKernels):
         frame, value = self._frame(state, sweep), state.strengths.value
         events, found = self._read_pairs(frame)
         counts, prior = self._collect_counts(), self.problem.strength_prior
+        self.listed = (state, state.sweep + 1)
+        if found < 0:
+            return
         factors = exact.factors_of(events, found, self.problem.communities)
         exact.set_factors(value, factors)
         exact.draw_strengths(counts, prior, sweep.key, value, factors)
         if self.problem.model.background is None:
             exact.draw_background(counts, prior, sweep.key, value, factors)
             self._hold_background_down(state, sweep)
-        self.listed = (state, state.sweep + 1)
 
     def _collect_counts(self) -> exact.PairCounts:
         """(N6) Add up what the workers counted; links outside of all communities are the background's."""
@@ -164,17 +166,22 @@ class CpuExact(CpuKernels):
         weight = problem.non_link_weight
         return exact.PairCounts(
             np.append(links, problem.links - inside).astype(np.float64), weight / FIXED_POINT * overlap,
-            weight / FIXED_POINT * curved, weight * problem.non_links,
+            weight / FIXED_POINT * curved, weight * problem.non_links, problem.most_events,
         )  # fmt: skip
 
     def _read_pairs(self, frame: Frame) -> tuple[PairEvents, int]:
-        """Look at all pairs, each worker at those of a range of nodes; events are joined in the order of nodes."""
+        """Look at all pairs, each worker at those of a range of nodes; events are joined in the order of nodes.
+
+        Returns the events and their number, which is negative where there are too many.
+        """
         parts: list[tuple[int, int, int]] = []
 
         def read(worker: int, begin: int, end: int) -> None:
             done, used = begin, 0
             while True:
-                done, used = read_pairs_range(done, end, used, frame, self.work[worker], self.events[worker])
+                done, used = read_pairs_range(
+                    done, end, used, self.problem.most_events, frame, self.work[worker], self.events[worker]
+                )
                 if done == end:
                     break
                 self.events[worker] = grown(self.events[worker], self.problem.slots)
@@ -182,6 +189,8 @@ class CpuExact(CpuKernels):
 
         self.workers.share(self.problem.nodes, read)
         parts.sort()
+        if any(used < 0 for _, _, used in parts):
+            return self.events[0], -1
         return joined([(self.events[worker], used) for _, worker, used in parts])
 
 

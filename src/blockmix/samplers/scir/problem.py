@@ -17,6 +17,7 @@ from blockmix.samplers.contract import ChainKey
 from blockmix.samplers.data import non_link_weight
 from blockmix.samplers.scir.constants import (
     BATCHES,
+    EVENTS_A_LINK,
     MOST_EXACT,
     MOST_EXPECTED_BIRTHS,
     MOST_EXPECTED_BIRTHS_WITHOUT_LINKS,
@@ -108,6 +109,11 @@ class Problem:
     def batches(self) -> int:
         """Batches a sweep, of a network that is not swept in turn."""
         return min(self.options.batches or BATCHES, self.nodes)
+
+    @property
+    def most_events(self) -> float:
+        """Events of one community, or proposals of one node, beyond which strengths are not looked at (N6)."""
+        return EVENTS_A_LINK * (self.links + self.nodes)
 
     def batch(self, number: int) -> tuple[Batch, int]:
         """Return a batch, which takes every so many-th node, and how many nodes it has."""

@@ -16,6 +16,8 @@ from blockmix.samplers.scir.frame import Frame, Node, Scratch, random_words
 from blockmix.samplers.scir.members import member_at, members_of
 from blockmix.samplers.scir.non_links import curved_rest, gap_of, is_non_link, overlap_factor
 
+# Proposals of one node that can be counted; far fewer are ever looked at.
+MOST_PROPOSALS = 1e15
 # Attempts at drawing a partner by rejection before all members are gone through: more where there are more of them.
 LEAST_TRIES, MEMBERS_A_TRY, MOST_TRIES = 4, 4, 64
 
@@ -104,7 +106,7 @@ def propose_events(node: Node, own: int, frame: Frame, scratch: Scratch) -> tupl
     key, total = frame.key, set_rates(own, frame, scratch)
     word = stream_word(DRAW_EVENT, MOST_TRIES + 1)
     proposals = poisson(0.5 * total, key.low, key.high, node.name, key.sweep, word, np.uint32(0))
-    return int(proposals), total
+    return int(min(proposals, MOST_PROPOSALS)), total
 
 
 @inlined_lean_kernel

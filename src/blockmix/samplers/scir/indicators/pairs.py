@@ -142,11 +142,12 @@ def write_event(b: int, at: int, frame: Frame, scratch: Scratch, events: PairEve
 
 @lean_kernel
 def read_pairs_range(
-    begin: int, end: int, used: int, frame: Frame, work: Work, events: PairEvents
+    begin: int, end: int, used: int, most: float, frame: Frame, work: Work, events: PairEvents
 ) -> tuple[int, int]:
     """Look at the pairs of the nodes in places begin to end - 1; returns the first place not done, and how many events.
 
-    A node whose events do not all find room is left to the next call, before anything of it is counted.
+    A node whose events do not all find room is left to the next call, before anything of it is counted. Where a node
+    has more than `most` proposals nothing more is looked at, and the number of events is -1.
     """
     scratch = work.scratch
     for place in range(begin, end):
@@ -155,7 +156,7 @@ def read_pairs_range(
         sum_near(node, frame, scratch)
         set_rest(own, frame, scratch)
         proposals, total = propose_events(node, own, frame, scratch)
-        fits = used + proposals < len(events.first)
+        fits = proposals <= most and used + proposals < len(events.first)
         if fits:
             count_links(node, frame, work)
             count_non_links(own, work)
@@ -166,6 +167,8 @@ def read_pairs_range(
                     used += 1
         for at in range(own):
             scratch.position[scratch.community[at]] = -1
+        if proposals > most:
+            return end, -1
         if not fits:
             return place, used
     return end, used

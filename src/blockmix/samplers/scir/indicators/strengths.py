@@ -31,13 +31,15 @@ class PairCounts(NamedTuple):
     """(N6) What the memberships say of every strength: links made inside k, and weighted sums over non-links.
 
     `overlap` sums pi_ak pi_bk, `curved` pi_ak pi_bk m_k. The background is the last of `links`; it has the weight of
-    all non-links, `non_links`, to itself.
+    all non-links, `non_links`, to itself. Strengths with more than `most` expected events in one community are left
+    out: they lie where a background near one forbids nearly every non-link.
     """
 
     links: NDArray[np.float64]
     overlap: NDArray[np.float64]
     curved: NDArray[np.float64]
     non_links: float
+    most: float
 
 
 class Factors(NamedTuple):
@@ -123,6 +125,8 @@ def log_conditional(
     """(N6) Compute the log density of t = log(beta_k/(1 - beta_k)), up to a constant."""
     old, new = slope_of(value[k], value[-1]), slope_of(strength_at(t), value[-1])
     old_curve, new_curve = curve_of(old), curve_of(new)
+    if new_curve * counts.curved[k] > counts.most:
+        return -math.inf
     result = -(prior[k, 0] + counts.links[k]) * math.log1p(math.exp(-t)) - prior[k, 1] * math.log1p(
         math.exp(t)
     )
@@ -149,6 +153,8 @@ def log_background(
     result -= (prior[last, 1] + counts.non_links) * math.log1p(math.exp(t))
     for k in range(last):
         c = slope_of(value[k], value[last])
+        if curve_of(c) * counts.curved[k] > counts.most:
+            return -math.inf
         result -= c * counts.overlap[k] + curve_of(c) * counts.curved[k]
     for e in range(len(factors.v)):
         result += log_gap(factors.v[e], factors.curved[e])

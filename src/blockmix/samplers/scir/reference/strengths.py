@@ -51,6 +51,7 @@ class Pairs:
         self.links = np.zeros(len(value))
         self.overlap, self.curved = np.zeros((2, len(value) - 1))
         self.events: list[Event] = []
+        self.too_many = False
         for a in range(len(rows)):
             self._draw_links(a)
             self._sum_non_links(a)
@@ -86,7 +87,8 @@ class Pairs:
         key, name = self.key, self.problem.shard.names[a]
         word = stream_word(DRAW_EVENT, MOST_TRIES + 1)
         proposals = poisson(0.5 * total, key.low, key.high, name, key.sweep, word, np.uint32(0))
-        for i in range(int(proposals)):
+        self.too_many = self.too_many or proposals > self.problem.most_events
+        for i in range(0 if self.too_many else int(proposals)):
             w0, _, w2, _ = self._words(a, DRAW_EVENT, 0, i)
             k = choose([(k, rate) for k, rate in rates if rate > 0.0], uniform32(w0) * total)
             b = self._draw_partner(a, k, i)
@@ -124,6 +126,8 @@ class Pairs:
 
     def log_inside(self) -> float:
         """(N6) Compute the log likelihood of non-links, given events, at the present c."""
+        if any(curve(c) * self.curved[k] > self.problem.most_events for k, c in enumerate(self.c)):
+            return -math.inf
         result = -sum(c * self.overlap[k] + curve(c) * self.curved[k] for k, c in enumerate(self.c))
         for event in self.events:
             v, curved = self.bound(event)
@@ -178,6 +182,8 @@ def draw_slice(pairs: Pairs, k: int) -> float:
 
 def draw_strengths(pairs: Pairs) -> None:
     """(N6) Draw every strength given the others, then the background where it is learned."""
+    if pairs.too_many:
+        return
     value, last = pairs.value, len(pairs.value) - 1
     pairs.links[last] = pairs.problem.links - pairs.links[:last].sum()
     for k in range(last):
