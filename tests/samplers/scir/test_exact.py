@@ -81,8 +81,8 @@ def test_the_sum_over_non_links_is_exact_and_within_its_bracket(kernel_case, see
 
 
 @pytest.mark.parametrize("batches", [None, 4])
-def test_sums_in_another_order_of_members_are_the_same_run(batches):
-    """The brackets decide only what the sums would decide: a run has the same moves whether they are used or not."""
+def test_lists_of_members_made_anew_give_the_same_run(batches):
+    """A chain that is restored before every sweep lists its members again, and must find them in the same order."""
     data = hold_out(bm.planted(60, 4, degree=10, seed=2).graph, 0.1, seed=1)
     with Workers(1) as workers:
         sampler = Scir(data, Model(4), ScirOptions(batches=batches), workers)

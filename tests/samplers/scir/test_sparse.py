@@ -33,11 +33,11 @@ from blockmix.samplers.scir.frame import (
     new_scratch,
     node_at,
 )
+from blockmix.samplers.scir.local_lists import keep_largest
 from blockmix.samplers.scir.reference import diffusion as reference
 from blockmix.samplers.scir.rows import (
     add_local,
     gather_statistics,
-    keep_largest,
     leave_out_hidden,
     load_row,
     write_row,

@@ -8,11 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockmix.engines.contract import Engine
+from blockmix.numerics.workers import Workers
 from blockmix.samplers.scir.constants import BACKGROUND_HELD_DOWN, BACKGROUND_SHARE, WORTH_COMMITTING_TOGETHER
 from blockmix.samplers.scir.diffusion import strengths as by_diffusion
 from blockmix.samplers.scir.diffusion.dense import update_dense_range
 from blockmix.samplers.scir.diffusion.sparse import update_range
-from blockmix.samplers.scir.frame import CURVED, LINKS_INSIDE, STATISTICS, Frame, Work, new_scratch
+from blockmix.samplers.scir.frame import CURVED, LINKS_INSIDE, STATISTICS, Batch, Frame, Work, new_scratch
 from blockmix.samplers.scir.indicators import strengths as exact
 from blockmix.samplers.scir.indicators.in_turn import redraw_in_turn
 from blockmix.samplers.scir.indicators.pairs import PairEvents, empty_events, read_pairs_range
@@ -22,7 +23,7 @@ from blockmix.samplers.scir.members import empty_lists, empty_single_lists, list
 from blockmix.samplers.scir.non_links import empty_bounds, set_bounds
 from blockmix.samplers.scir.problem import Problem, ScirState, Sweep
 from blockmix.samplers.scir.rows import commit_range, merge_members
-from blockmix.tables.layout import FIXED_POINT, empty_rows
+from blockmix.tables.layout import FIXED_POINT, Rows, empty_rows
 from blockmix.tables.predictor import Predictor
 
 # Room for the events of one worker at first; it grows with need.
@@ -64,16 +65,8 @@ class CpuKernels:
         merge_members(self.statistics, state.sums, self.members)
 
     def _commit(self, batch: int, state: ScirState) -> None:
-        """Copy the new rows, on several threads where that is worth it."""
-        nodes, count = self.problem.batch(batch)
-
-        def commit(_: int, begin: int, end: int) -> None:
-            commit_range(begin, end, nodes, state.rows, self.fresh)
-
-        if count < WORTH_COMMITTING_TOGETHER:
-            commit(0, 0, count)
-        else:
-            self.workers.share(count, commit)
+        """Copy the new rows of a batch into the table."""
+        commit_rows(*self.problem.batch(batch), self.workers, state.rows, self.fresh)
 
     def _hold_background_down(self, state: ScirState, sweep: Sweep) -> None:
         """Keep the background small in the first sweeps of warm-up, where it is learned."""
@@ -246,6 +239,18 @@ class CpuClosed(CpuKernels):
         inside = int(self.sums[:, 0].sum()) / FIXED_POINT
         links[k] = max(problem.links - inside, 0.0)
         non_links[k] = max(problem.non_link_weight * problem.non_links - non_links[:k].sum(), 0.0)
+
+
+def commit_rows(nodes: Batch, count: int, workers: Workers, rows: Rows, fresh: Rows) -> None:
+    """Copy the new rows of a batch of `count` nodes into the table, on several threads where that is worth it."""
+
+    def commit(_: int, begin: int, end: int) -> None:
+        commit_range(begin, end, nodes, rows, fresh)
+
+    if count < WORTH_COMMITTING_TOGETHER:
+        commit(0, 0, count)
+    else:
+        workers.share(count, commit)
 
 
 def local_update(problem: Problem) -> Callable[..., None]:

@@ -6,10 +6,7 @@ those of its neighbours, then births.
 
 from __future__ import annotations
 
-from typing import Any, Protocol
-
 import numpy as np
-from numpy.typing import NDArray
 
 from blockmix.numerics.compile import inlined_lean_kernel, lean_kernel
 from blockmix.samplers.scir.frame import (
@@ -23,22 +20,6 @@ from blockmix.samplers.scir.frame import (
     Scratch,
 )
 from blockmix.tables.layout import FIXED_POINT, Index, Rows, Strengths
-
-
-class Lists(Protocol):
-    """The local lists as `keep_largest` needs them; the work spaces of both link models have them."""
-
-    @property
-    def position(self) -> NDArray[Any]:
-        """Where a community is in the lists, or -1."""
-
-    @property
-    def community(self) -> NDArray[Any]:
-        """The communities."""
-
-    @property
-    def phi(self) -> NDArray[Any]:
-        """Their sizes."""
 
 
 @inlined_lean_kernel
@@ -100,59 +81,6 @@ def leave_out_hidden(node: Node, frame: Frame, scratch: Scratch) -> None:
     network = frame.network
     for i in range(network.hidden_offsets[node.place], network.hidden_offsets[node.place + 1]):
         leave_out(network.hidden_neighbors[i], frame.rows, scratch)
-
-
-@inlined_lean_kernel
-def keep_largest(count: int, slots: int, smallest: float, scratch: Lists) -> tuple[int, float]:
-    """(P3) Move what is kept to the front of the local lists; returns how many and the phi dropped.
-
-    Everything below the smallest phi goes, then the smallest of more than L. The largest stays; they end in
-    decreasing order.
-    """
-    phis, communities = scratch.phi, scratch.community
-    best = 0
-    for at in range(count):
-        scratch.position[communities[at]] = -1
-        if phis[at] > phis[best]:
-            best = at
-    phis[0], phis[best] = phis[best], phis[0]
-    communities[0], communities[best] = communities[best], communities[0]
-    dropped = 0.0
-    kept = 1
-    for at in range(1, count):
-        phi = phis[at]
-        if phi < smallest:
-            dropped += phi
-            continue
-        to = kept
-        if kept == slots:
-            to = 0
-            for other in range(1, slots):
-                if phis[other] < phis[to]:
-                    to = other
-            if phi <= phis[to]:
-                dropped += phi
-                continue
-            dropped += phis[to]
-        else:
-            kept += 1
-        phis[to], communities[to] = phi, communities[at]
-    # Where everything fell below the smallest phi, as it can for a node without links, the largest stays.
-    phis[0] = max(phis[0], smallest)
-    sort_largest_first(kept, phis, communities)
-    return kept, dropped
-
-
-@inlined_lean_kernel
-def sort_largest_first(count: int, phis: np.ndarray, communities: np.ndarray) -> None:
-    """Sort by insertion: there are few."""
-    for at in range(2, count):
-        phi, k = phis[at], communities[at]
-        to = at
-        while phis[to - 1] < phi:
-            phis[to], communities[to] = phis[to - 1], communities[to - 1]
-            to -= 1
-        phis[to], communities[to] = phi, k
 
 
 @inlined_lean_kernel

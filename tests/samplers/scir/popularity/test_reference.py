@@ -9,7 +9,7 @@ from blockmix.graph.split import hold_out, no_hold_out
 from blockmix.model import Model
 from blockmix.numerics.workers import Workers
 from blockmix.samplers.scir.popularity.options import PopularityOptions
-from blockmix.samplers.scir.popularity.reference import theta_of
+from blockmix.samplers.scir.popularity.reference.kernels import theta_of
 from blockmix.samplers.scir.popularity.sampler import PopularityScir
 
 KEY = (5, 6)

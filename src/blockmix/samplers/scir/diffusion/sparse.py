@@ -18,13 +18,8 @@ from blockmix.samplers.scir.diffusion.non_links import (
     weigh_exposure,
 )
 from blockmix.samplers.scir.frame import Batch, Frame, Node, Work, node_at
-from blockmix.samplers.scir.rows import (
-    gather_statistics,
-    keep_largest,
-    leave_out_hidden,
-    load_row,
-    write_row,
-)
+from blockmix.samplers.scir.local_lists import keep_largest
+from blockmix.samplers.scir.rows import gather_statistics, leave_out_hidden, load_row, write_row
 from blockmix.tables.layout import FIXED_POINT, Rows
 
 

@@ -19,9 +19,9 @@ from blockmix.samplers.scir.indicators.unshared import (
     draw_thinned,
     draw_unshared,
     shared_weight,
-    walk_row,
     walk_shared,
 )
+from blockmix.samplers.scir.local_lists import walk_row
 from blockmix.tables.layout import Key
 
 

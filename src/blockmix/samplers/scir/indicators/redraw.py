@@ -13,7 +13,7 @@ from blockmix.numerics.compile import inlined_lean_kernel, lean_kernel
 from blockmix.numerics.jumps import jump_envelope, keep_probability, propose_jump
 from blockmix.numerics.philox import stream_word
 from blockmix.numerics.prefetch import prefetch_row
-from blockmix.numerics.purposes import DRAW_BIRTH_SIZE, DRAW_BIRTHS, DRAW_SIZE, DRAW_TEST
+from blockmix.numerics.purposes import DRAW_BIRTH_SIZE, DRAW_BIRTHS, DRAW_TEST
 from blockmix.numerics.variates import gamma, poisson, uniform32, uniform53
 from blockmix.samplers.scir.frame import (
     EVERYWHERE,
@@ -38,24 +38,12 @@ from blockmix.samplers.scir.indicators.tilts import (
     set_tilts,
     tilt_gain,
 )
-from blockmix.samplers.scir.rows import gather_statistics, keep_largest, leave_sums, load_row, write_row
-from blockmix.tables.layout import FIXED_POINT, Key, Rows
+from blockmix.samplers.scir.local_lists import draw_sizes, keep_largest
+from blockmix.samplers.scir.rows import gather_statistics, leave_sums, load_row, write_row
+from blockmix.tables.layout import FIXED_POINT, Rows
 
 # Rounding of the sums that bound log T: a test that is closer than this is decided by the exact sum.
 MARGIN = 1e-6
-
-
-@inlined_lean_kernel
-def draw_sizes(node: Node, count: int, key: Key, scratch: Scratch) -> None:
-    """(G4) Draw phi_k ~ Gamma(alpha + n_k)/lambda_k where k has links; it is 0 elsewhere."""
-    for at in range(count):
-        phi = 0.0
-        if scratch.count[at] > 0.0:
-            # the counter's slot is 16 bits wide: the rest of the position goes to the draw block
-            word, block = stream_word(DRAW_SIZE, at & 0xFFFF), np.uint32((at >> 16) << 16)
-            shape = node.alpha + scratch.count[at]
-            phi = gamma(shape, key.low, key.high, node.name, key.sweep, word, block) * scratch.inverse[at]
-        scratch.phi[at] = phi
 
 
 @inlined_lean_kernel

@@ -16,21 +16,10 @@ from blockmix.numerics.variates import uniform32
 from blockmix.samplers.scir.frame import MAX_BIRTHS, Frame, Node, Scratch, Tilt, random_words
 from blockmix.samplers.scir.indicators.near import read_neighbors
 from blockmix.samplers.scir.indicators.tilts import add_outsider, outsider
+from blockmix.samplers.scir.local_lists import walk_row
 
 # Attempts at a draw by rejection before the indicator is left as it is; reached with probability below 1e-12.
 MOST_ATTEMPTS = 64
-
-
-@inlined_lean_kernel
-def walk_row(v: float, own: int, scratch: Scratch) -> int:
-    """Draw a community from pi_a by inversion of the uniform v."""
-    chosen = 0
-    for at in range(own):
-        chosen = at
-        v -= scratch.pi[at]
-        if v < 0.0:
-            break
-    return chosen
 
 
 @inlined_lean_kernel

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockmix.engines.contract import Engine
-from blockmix.samplers.scir.constants import WORTH_COMMITTING_TOGETHER
+from blockmix.samplers.scir.cpu import commit_rows
 from blockmix.samplers.scir.popularity.frame import UNITS, Frame, Work, new_scratch
 from blockmix.samplers.scir.popularity.kernels import BACKGROUND_HELD_DOWN, BACKGROUND_SHARE, Measures
 from blockmix.samplers.scir.popularity.problem import PopularityProblem, PopularityState, Sweep, rescale
@@ -20,7 +20,6 @@ from blockmix.samplers.scir.popularity.rates import (
     update_spread,
 )
 from blockmix.samplers.scir.popularity.redraw import redraw_in_turn, redraw_range
-from blockmix.samplers.scir.rows import commit_range
 from blockmix.tables.layout import FIXED_POINT, empty_rows
 from blockmix.tables.popular import PopularPredictor
 
@@ -59,7 +58,7 @@ class CpuKernels:
             return
         for batch in range(self.problem.batches):
             self._redraw(batch, state, sweep)
-            self._commit(batch, state)
+            commit_rows(*self.problem.batch(batch), self.workers, state.rows, self.fresh)
             self.engine.comm.exchange(state.rows, batch)
             merge_members(self.changes, state.sums, self.members)
 
@@ -71,17 +70,6 @@ class CpuKernels:
             redraw_range(begin, end, nodes, frame, self.fresh, self.work[worker])
 
         self.workers.deal(count, update)
-
-    def _commit(self, batch: int, state: PopularityState) -> None:
-        nodes, count = self.problem.batch(batch)
-
-        def commit(_: int, begin: int, end: int) -> None:
-            commit_range(begin, end, nodes, state.rows, self.fresh)
-
-        if count < WORTH_COMMITTING_TOGETHER:
-            commit(0, 0, count)
-        else:
-            self.workers.share(count, commit)
 
     def update_rates(self, state: PopularityState, sweep: Sweep) -> None:
         """Draw the units of all links, then the rates given them, then rho given the popularities."""

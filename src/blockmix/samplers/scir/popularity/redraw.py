@@ -17,11 +17,11 @@ from blockmix.numerics.purposes import (
     DRAW_BIRTH_SIZE,
     DRAW_BIRTHS,
     DRAW_POPULARITY,
-    DRAW_SIZE,
     DRAW_TEST,
 )
 from blockmix.numerics.variates import gamma, levy_jump, poisson, uniform32
 from blockmix.samplers.scir.frame import MAX_BIRTHS, Batch, Node, random_words
+from blockmix.samplers.scir.local_lists import draw_sizes, keep_largest
 from blockmix.samplers.scir.popularity.frame import (
     MEMBERS,
     MEMBERS_SQUARED,
@@ -41,26 +41,12 @@ from blockmix.samplers.scir.popularity.near import (
     set_exposures,
 )
 from blockmix.samplers.scir.popularity.units import draw_units, redraw_units
-from blockmix.samplers.scir.rows import keep_largest
-from blockmix.tables.layout import FIXED_POINT, Index, Key, Rows
+from blockmix.tables.layout import FIXED_POINT, Index, Rows
 
 # A component that was not drawn is exactly zero; any other is kept.
 LEAST_PHI = 1e-300
 # Limits of a popularity, far outside of what its prior allows: its square in fixed point fits 64 bits.
 LEAST_POPULARITY, MOST_POPULARITY = 1e-30, 1e4
-
-
-@inlined_lean_kernel
-def draw_sizes(node: Node, count: int, key: Key, scratch: Scratch) -> None:
-    """(DC7) Draw theta~_k ~ Gamma(alpha + n_k)/lambda_k where k has units; it is 0 elsewhere."""
-    for at in range(count):
-        phi = 0.0
-        if scratch.count[at] > 0.0:
-            # the counter's slot is 16 bits wide: the rest of the position goes to the draw block
-            word, block = stream_word(DRAW_SIZE, at & 0xFFFF), np.uint32((at >> 16) << 16)
-            shape = node.alpha + scratch.count[at]
-            phi = gamma(shape, key.low, key.high, node.name, key.sweep, word, block) * scratch.inverse[at]
-        scratch.phi[at] = phi
 
 
 @inlined_lean_kernel

@@ -157,7 +157,7 @@ def kernels_of(problem: PopularityProblem, engine: Engine) -> PopularityKernels:
 
         return CpuKernels(problem, engine)
     if engine.name == "reference":
-        from blockmix.samplers.scir.popularity.reference import ReferenceKernels
+        from blockmix.samplers.scir.popularity.reference.kernels import ReferenceKernels
 
         return ReferenceKernels(problem)
     raise NotImplementedError(f"the popularity model has no kernels for the engine {engine.name!r}")

@@ -14,6 +14,7 @@ from blockmix.numerics.compile import inlined_lean_kernel, lean_kernel
 from blockmix.numerics.purposes import DRAW_MORE_UNITS, DRAW_UNIT_AGAIN, DRAW_UNIT_RETRY, DRAW_UNITS
 from blockmix.numerics.variates import uniform32
 from blockmix.samplers.scir.frame import MAX_BIRTHS, Node, random_words
+from blockmix.samplers.scir.local_lists import walk_row
 from blockmix.samplers.scir.popularity.frame import MOST_UNITS, Exposure, Frame, Scratch
 from blockmix.samplers.scir.popularity.near import append_outsider, outside_exposure, read_neighbors
 from blockmix.tables.layout import Key
@@ -33,18 +34,6 @@ def truncated_poisson(mean: float, u: float, most: int) -> int:
         term *= mean / count
         below += term
     return count
-
-
-@inlined_lean_kernel
-def walk_row(v: float, own: int, scratch: Scratch) -> int:
-    """Draw a community from pi_a by inversion of the uniform v."""
-    chosen = 0
-    for at in range(own):
-        chosen = at
-        v -= scratch.pi[at]
-        if v < 0.0:
-            break
-    return chosen
 
 
 @inlined_lean_kernel
