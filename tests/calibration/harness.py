@@ -28,6 +28,7 @@ from blockmix.graph.split import no_hold_out
 from blockmix.model import Model
 from blockmix.numerics.workers import Workers
 from blockmix.samplers import sampler_class, sampler_options
+from blockmix.samplers.scir.concentration import LEAST, MOST
 from blockmix.tables.layout import Strengths
 from blockmix.tables.packed import WEIGHT_SCALE
 
@@ -44,7 +45,8 @@ BATCHES = 40
 class Parameters(NamedTuple):
     """Memberships (nodes x communities), strengths, and the background.
 
-    With popularities, strengths and background are rates (DC1); `rho` is their shape, which samples do not keep.
+    With popularities, strengths and background are rates (DC1). `rho` is their shape, and `concentration` is K alpha
+    where it is learned; samples keep neither.
     """
 
     memberships: NDArray[np.float64]
@@ -52,6 +54,7 @@ class Parameters(NamedTuple):
     background: float
     popularity: NDArray[np.float64] | None = None
     rho: float = float("nan")
+    concentration: float = float("nan")
 
 
 @dataclass(frozen=True)
@@ -59,8 +62,8 @@ class Setup:
     """A sampler, the arguments that a user gives to `fit`, and the prior that networks of so many nodes come from.
 
     `arguments` are those of `fit` and options of the sampler; all others keep their defaults, but for the hold-out,
-    which would take pairs away, and the threads, which change no bit. The model must state its alpha: left out,
-    alpha depends on which nodes have links, and there is no prior to draw from.
+    which would take pairs away, and the threads, which change no bit. For samplers that do not learn it the model must
+    state its alpha: left out, alpha depends on which nodes have links, and there is no prior to draw from.
     """
 
     sampler: str
@@ -69,7 +72,7 @@ class Setup:
     arguments: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if self.model.alpha is None:
+        if self.model.alpha is None and self.sampler != "scir":
             raise ValueError("state the alpha of the model: the default depends on the network")
 
     def fit(self, graph: Graph, seed: int) -> list[Parameters]:
@@ -109,24 +112,35 @@ def unpack(draw: Any, communities: int) -> Parameters:
 
 
 def draw_parameters(setup: Setup, rng: np.random.Generator) -> Parameters:
-    """Draw parameters from the prior; a background that is learned has a uniform one.
+    """Draw parameters from the prior; a background that is learned is Beta(1, N), and its rate Gamma(1, N).
 
-    The rate of such a background, and rates of eta = (1, 1), are exponential: their probabilities are uniform.
+    Where K alpha is learned it is exponential, between its bounds (Q1).
     """
-    model = setup.model
-    memberships = rng.dirichlet([model.concentration] * model.communities, setup.nodes)
+    model, k = setup.model, setup.model.communities
+    link, non_link = 1.0, float(setup.nodes)
+    total = float("nan")
+    if model.alpha is None:
+        while not LEAST <= (total := rng.exponential()) <= MOST:
+            pass
+    alpha = model.concentration if model.alpha is not None else total / k
+    # Gammas with a shape far below one are all zero now and then: such a row has one community alone.
+    memberships = rng.dirichlet([alpha] * k, setup.nodes)
+    hard = ~np.isfinite(memberships).all(axis=1)
+    memberships[hard] = np.eye(k)[rng.integers(0, k, hard.sum())]
     if model.kind == "popularity":
         rho = 1.0 / rng.random() - 1.0
         rates = rng.gamma(model.eta[0], 1.0 / model.eta[1], model.communities)
-        background = rng.exponential() if model.background is None else -np.log1p(-model.background)
-        return Parameters(memberships, rates, background, rng.gamma(rho, 1.0 / rho, setup.nodes), rho)
-    background = rng.random() if model.background is None else model.background
-    return Parameters(memberships, rng.beta(*model.eta, model.communities), background)
+        background = (
+            rng.gamma(link, 1.0 / non_link) if model.background is None else -np.log1p(-model.background)
+        )
+        return Parameters(memberships, rates, background, rng.gamma(rho, 1.0 / rho, setup.nodes), rho, total)
+    background = rng.beta(link, non_link) if model.background is None else model.background
+    return Parameters(memberships, rng.beta(*model.eta, k), background, concentration=total)
 
 
 def link_probabilities(parameters: Parameters) -> NDArray[np.float64]:
     """Compute (M1), or (DC1), for all pairs a < b."""
-    memberships, strengths, background, popularity, _ = parameters
+    memberships, strengths, background, popularity, *_ = parameters
     upper = np.triu_indices(len(memberships), 1)
     if popularity is not None:
         rates = background + (memberships * strengths) @ memberships.T
@@ -148,7 +162,7 @@ def graph_of(linked: NDArray[np.bool_], nodes: int) -> Graph:
 
 def quantities(parameters: Parameters, linked: NDArray[np.bool_]) -> dict[str, float]:
     """Compute functions of the parameters that do not depend on how communities are numbered."""
-    memberships, strengths, background, popularity, _ = parameters
+    memberships, strengths, background, popularity, *_ = parameters
     p = link_probabilities(parameters)
     overlap = (memberships[:-1:2] * memberships[1::2]).sum(axis=1)
     found = {f"strength {i + 1}": float(value) for i, value in enumerate(np.sort(strengths))}
@@ -156,6 +170,8 @@ def quantities(parameters: Parameters, linked: NDArray[np.bool_]) -> dict[str, f
         logs = np.log(np.maximum(popularity, LEAST_POPULARITY))
         found |= {"popularity of one node": float(logs[0]), "mean of popularities": float(popularity.mean())}
         found["spread of popularities"] = float(logs.std())
+    if not np.isnan(parameters.concentration):
+        found["log of K alpha"] = float(np.log(parameters.concentration))
     return found | {
         "background": background,
         "squared memberships": float((memberships**2).sum(axis=1).mean()),
@@ -185,7 +201,8 @@ def rank_truths(
         samples = setup.fit(graph_of(linked, setup.nodes), number)
         chosen = np.linspace(0, len(samples) - 1, draws + 1).astype(int)[1:]
         found = [quantities(samples[i], linked) for i in chosen]
-        for name, truth in quantities(parameters, linked).items():
+        # Samples do not keep K alpha.
+        for name, truth in quantities(parameters._replace(concentration=float("nan")), linked).items():
             values = np.array([values[name] for values in found])
             ties = int((values == truth).sum())
             ranks.setdefault(name, []).append(int((values < truth).sum()) + int(rng.integers(0, ties + 1)))
@@ -219,12 +236,16 @@ def start_at(sampler: Any, parameters: Parameters, rng: np.random.Generator, key
     if parameters.popularity is not None:
         rows = sampler.init(key).rows
         fill_rows(rows, memberships, np.argsort(-memberships, axis=1, kind="stable"))
-        return sampler.start_at(rows, parameters.popularity, value, parameters.rho)
+        state = sampler.start_at(rows, parameters.popularity, value, parameters.rho)
+        if sampler.problem.learned:
+            state.concentration = parameters.concentration
+        return state
     if sampler.name == "cgs":
         return sampler.start_at(memberships, value, key)
     # The expansions of strengths may be anything that does not depend on the parameters; their totals follow them.
     expansion = np.full(len(value), 6.0)
-    prior = np.append(np.full(len(value) - 1, sum(sampler.model.eta)), 2.0)
+    background = sum(sampler.model.prior_of_background(sampler.nodes))
+    prior = np.append(np.full(len(value) - 1, sum(sampler.model.eta)), background)
     strengths = Strengths(value, rng.gamma(prior + expansion), expansion)
     concentration = memberships.shape[1] * sampler.model.concentration
     if sampler.name == "lmc":
@@ -237,8 +258,12 @@ def start_at(sampler: Any, parameters: Parameters, rng: np.random.Generator, key
         np.zeros_like(memberships) if sampler.problem.dense else -memberships, axis=1, kind="stable"
     )
     fill_rows(rows, memberships, order)
+    if sampler.problem.learned:
+        concentration = parameters.concentration
     rows.total[:] = rng.gamma(concentration + sampler.graph.degrees)
-    return sampler.start_at(rows, strengths)
+    state = sampler.start_at(rows, strengths)
+    state.concentration, state.priors = concentration, sampler.problem.priors(concentration)
+    return state
 
 
 def fill_rows(rows: Any, memberships: NDArray[np.float64], order: NDArray[np.int64]) -> None:
@@ -260,8 +285,10 @@ def parameters_of(sampler: Any, state: Any) -> Parameters:
     memberships = dense / dense.sum(axis=1, keepdims=True)
     if hasattr(sampler, "popularity"):
         popularity = sampler.popularity(state).astype(np.float64)
-        return Parameters(memberships, strengths[:-1], float(strengths[-1]), popularity, state.rho)
-    return Parameters(memberships, strengths[:-1], float(strengths[-1]))
+        learned = state.concentration if sampler.problem.learned else float("nan")
+        return Parameters(memberships, strengths[:-1], float(strengths[-1]), popularity, state.rho, learned)
+    learned = state.concentration if sampler.name == "scir" and sampler.problem.learned else float("nan")
+    return Parameters(memberships, strengths[:-1], float(strengths[-1]), concentration=learned)
 
 
 def alternate(setup: Setup, iterations: int, seed: int, factor: float = 1.0) -> list[dict[str, float]]:

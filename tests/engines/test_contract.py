@@ -161,8 +161,6 @@ def test_a_node_draws_the_same_wherever_it_is_stored():
             Scir(data, model, options, workers),
             Scir(data, model, options, workers, Shuffled(workers, order)),
         )
-        shuffled.problem.priors.alpha[:] = plain.problem.priors.alpha[order]
-        shuffled.problem.priors.smallest[:] = plain.problem.priors.smallest[order]
         state = plain.init(KEY)
         moved = shuffled.restore(plain.arrays(state))
         words = state.rows.words[order]

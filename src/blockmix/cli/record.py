@@ -51,6 +51,8 @@ def record(post: Posterior, threshold: float) -> dict[str, Any]:
         "threshold": threshold,
         "level": found.level,
         "background": post.background_mean,
+        "concentration": None if post.concentration is None else post.concentration.mean,
+        "concentration_sd": None if post.concentration is None else post.concentration.sd,
         "total_evidence": post.total_evidence,
         "bridge_nodes": len(bridges),
         "community_table": listed,

@@ -56,7 +56,7 @@ def build_posterior(
         "blockmix": __version__,
         "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "sampler": request.sampler,
-        "model": model.to_dict() | {"eta": list(model.eta)},
+        "model": model.to_dict("concentration" in at.trace()) | {"eta": list(model.eta)},
         "options": asdict(request.options),
         "communities_chosen_by": "integrated likelihood of a hard partition" if request.chosen else "user",
         "model_chosen_by": request.model_chosen or "user",

@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 
 from blockmix.errors import InputError
 
-# K alpha where the user gives no alpha. Chosen by held-out scores on several networks (docs/lab-notes.md): with 1
-# memberships are too spread out, with 0.1 chains move too slowly.
+# K alpha where the user gives no alpha: of samplers that do not learn it, and of the start of those that do. Chosen by
+# held-out scores on several networks (docs/lab-notes.md): with 1 memberships are too spread out, with 0.1 chains move
+# too slowly.
 DEFAULT_CONCENTRATION = 0.3
-# K alpha of an isolated node. No link shows which communities it is in, and 0.3 would put all of it into one that is
-# nearly empty, because its non-links make every other unlikely.
+# K alpha of an isolated node, of samplers that do not learn it. No link shows which communities it is in, and 0.3 would
+# put all of it into one that is nearly empty, because its non-links make every other unlikely.
 UNLINKED_CONCENTRATION = 3.0
 KINDS = ("assortative", "popularity", "mmsb")
 # What hyperparameters may be: far beyond what is of use, and within what sums in single precision can hold.
@@ -31,12 +32,13 @@ def _within(value: Any, least: float, most: float) -> bool:
 class Model:
     """The mixed-membership model with K communities, section 1 of docs/method.md.
 
-    `alpha` is the Dirichlet concentration of the memberships (unless given, 0.3/K, and 3/K for isolated nodes),
-    `eta` the Beta prior of a strength (link, non-link), `background` the probability of a link between
-    nodes that do not meet in a community: a number fixes it, None learns it. `kind` "assortative" has one strength
-    for each community, "mmsb" one for every pair of communities, and no background. "popularity" is "assortative" with
-    a popularity for every node (DC1): strengths are rates there, with the prior Gamma(eta[0], eta[1]), which for
-    eta = (1, c) is the same prior of a strength, and isolated nodes have the alpha of all others.
+    `alpha` is the Dirichlet concentration of the memberships: a number fixes it, None lets the default sampler learn it
+    (the others take 0.3/K, and 3/K for isolated nodes). `eta` is the Beta prior of a strength (link, non-link),
+    `background` the probability of a link between nodes that do not meet in a community: a number fixes it, None learns
+    it, with the Beta prior `background_prior` or (1, N) for N nodes. `kind` "assortative" has one strength for each
+    community, "mmsb" one for every pair of communities, and no background. "popularity" is "assortative" with a
+    popularity for every node (DC1): strengths are rates there, with the prior Gamma(eta[0], eta[1]), which for
+    eta = (1, c) is the same prior of a strength.
 
     >>> Model(communities=50).concentration
     0.006
@@ -47,6 +49,7 @@ class Model:
     eta: tuple[float, float] = (1.0, 1.0)
     background: float | None = None
     kind: str = "assortative"
+    background_prior: tuple[float, float] | None = None
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
@@ -62,11 +65,12 @@ class Model:
                 f"alpha must be a positive number, from {ALPHAS[0]:g} to {ALPHAS[1]:g}, not {self.alpha!r:.80}; "
                 "leave it out for the default"
             )
-        if len(self.eta) != 2 or not all(_within(e, *ETAS) for e in self.eta):
-            raise InputError(
-                f"eta must be two positive numbers, from {ETAS[0]:g} to {ETAS[1]:g}, not {self.eta!r:.80}; "
-                "leave it out for the default"
-            )
+        for name, shapes in (("eta", self.eta), ("background_prior", self.background_prior)):
+            if shapes is not None and (len(shapes) != 2 or not all(_within(e, *ETAS) for e in shapes)):
+                raise InputError(
+                    f"{name} must be two positive numbers, from {ETAS[0]:g} to {ETAS[1]:g}, not {shapes!r:.80}; "
+                    "leave it out for the default"
+                )
         if self.background is not None and not _within(self.background, *BACKGROUNDS):
             raise InputError(
                 f"background must lie strictly between 0 and 1, and not be below {BACKGROUNDS[0]:g}, "
@@ -89,10 +93,20 @@ class Model:
             return self.concentration
         return UNLINKED_CONCENTRATION / self.communities
 
+    def prior_of_background(self, nodes: int) -> tuple[float, float]:
+        """Return the Beta prior (link, non-link) of a learned background: (1, N) unless it is given.
+
+        The background then explains about one link a node before the network is seen. Under a uniform prior a small
+        network can be explained the other way round: by a background above the strengths, and communities of nodes that
+        are *not* linked (docs/lab-notes.md, "a prior for the background").
+        """
+        return (1.0, float(nodes)) if self.background_prior is None else self.background_prior
+
     def concentrations(self, degrees: NDArray[np.integer]) -> NDArray[np.float64]:
         """Return the alpha of each node, given its number of links."""
         return np.where(degrees > 0, self.concentration, self.unlinked_concentration)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values for a manifest."""
-        return asdict(self) | {"alpha": self.concentration, "alpha_unlinked": self.unlinked_concentration}
+    def to_dict(self, learned: bool = False) -> dict[str, Any]:
+        """Return plain values for a manifest; where alpha was learned it has none."""
+        alpha = (None, None) if learned else (self.concentration, self.unlinked_concentration)
+        return asdict(self) | {"alpha": alpha[0], "alpha_unlinked": alpha[1]}

@@ -38,6 +38,8 @@ DRAW_SCALE = 23
 DRAW_EVENT = 24
 DRAW_INSIDE = 25
 DRAW_SLICE = 26
+# scir, the concentration of memberships
+DRAW_CONCENTRATION = 27
 # mini-batches of sgmc, sgmc-m and svi
 DRAW_BATCH = 32
 DRAW_BATCH_NON_LINKS = 33

@@ -21,6 +21,7 @@ from blockmix.posterior.answers.methods import Answers
 from blockmix.posterior.covers import complete_cover, sure_members
 from blockmix.posterior.evidence import Memberships, community_evidence
 from blockmix.posterior.views import (
+    Concentration,
     MembershipTable,
     PopularityTable,
     StrengthTable,
@@ -153,6 +154,15 @@ class Posterior(Answers):
         for members in self.covers(threshold).values():
             listed[members] = True
         return np.flatnonzero(~listed)
+
+    @property
+    def concentration(self) -> Concentration | None:
+        """K alpha over the sampling sweeps of the trace, all chains together; None where it was not learned."""
+        values = self.trace.get("concentration")
+        if values is None or bool(np.all(self.trace["warm_up"])):
+            return None
+        sampled = np.asarray(values, dtype=np.float64)[~np.asarray(self.trace["warm_up"], dtype=bool)]
+        return Concentration(float(sampled.mean()), float(sampled.std()))
 
     @property
     def evidence(self) -> NDArray[np.float64]:

@@ -37,6 +37,16 @@ class Strength(NamedTuple):
     upper: float
 
 
+class Concentration(NamedTuple):
+    """Posterior mean and standard deviation of K alpha.
+
+    Far below one nodes are in one community each; from about one on, most are in several.
+    """
+
+    mean: float
+    sd: float
+
+
 class Popularity(NamedTuple):
     """One row of a `PopularityTable`."""
 

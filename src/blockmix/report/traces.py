@@ -20,6 +20,8 @@ SERIES = (
     ("inside", "Units inside communities", "Share of the links' units that communities make.", False),
     ("spread", "Spread of popularities", "Standard deviation under their prior; 0 is a network of equals.", False),
     ("background", "Background", "Probability of a link between nodes that share no community.", False),
+    ("concentration", "Concentration", "K alpha: far below 1 nodes are in one community each, above it in several.",
+     False),
     ("accepted", "Accepted moves", "Share of proposed memberships that were taken.", False),
     ("dropped", "Dropped mass", "Membership lost in a sweep because a node's slots were full; near 0 is right.", False),
 )  # fmt: skip

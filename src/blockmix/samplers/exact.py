@@ -33,10 +33,10 @@ def check_limits(options: Any) -> None:
     check_choice("start", options.start, STARTS)
 
 
-def prior_of(model: Model) -> Prior:
-    """Return the prior as kernels read it; that of a learned background is uniform."""
-    link, non_link = map(float, model.eta)
-    return Prior(link, non_link, 1.0, 1.0)
+def prior_of(model: Model, nodes: int) -> Prior:
+    """Return the prior as kernels read it."""
+    (link, non_link), (background_link, background_non_link) = model.eta, model.prior_of_background(nodes)
+    return Prior(float(link), float(non_link), float(background_link), float(background_non_link))
 
 
 def fixed_background(model: Model) -> float:

@@ -174,8 +174,8 @@ def fit(
     alpha: Annotated[
         float | None,
         typer.Option(
-            help="Concentration of memberships; by default 0.3/K, and 3/K for nodes without links "
-            "(not with popularity).",
+            help="Concentration of memberships; learned by default (scir; other samplers: 0.3/K, and 3/K for nodes "
+            "without links).",
             rich_help_panel=_PRIOR,
         ),
     ] = None,

@@ -61,6 +61,8 @@ def transform(post: Posterior, links: Any, seed: int) -> Answer:
 
 
 def _alpha(post: Posterior) -> float:
+    if post.concentration is not None:
+        return post.concentration.mean / post.n_communities
     prior = post.provenance.get("model")
     value = prior.get("alpha") if isinstance(prior, Mapping) else None
     return float(value) if isinstance(value, int | float) and value > 0 else 0.3 / post.n_communities

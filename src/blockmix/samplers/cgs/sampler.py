@@ -81,7 +81,8 @@ class Cgs:
             self.name, data, k, 2 * np.dtype(self.indicator_type).itemsize, 12 * k,
             SECONDS_A_PAIR + SECONDS_A_COMMUNITY * k, options,
         )  # fmt: skip
-        self.network, self.prior, self.background = network_of(data), prior_of(model), fixed_background(model)
+        self.network, self.background = network_of(data), fixed_background(model)
+        self.prior = prior_of(model, self.nodes)
         self.alpha = node_concentrations(model, self.graph)
         check_pairs(self.pairs, self.network, self.nodes)
         self.predictor = Predictor(self.graph.degrees == 0)

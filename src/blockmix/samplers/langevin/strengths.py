@@ -26,10 +26,12 @@ def theta_at(
     return StrengthState(theta, expansion, prior, shown, blocks)
 
 
-def strengths_at(model: Model, value: NDArray[np.float64], expansion: NDArray[np.float64]) -> StrengthState:
+def strengths_at(
+    model: Model, nodes: int, value: NDArray[np.float64], expansion: NDArray[np.float64]
+) -> StrengthState:
     """Return strengths and, last, background of the assortative model at these values; `expansion` is M of (S1)."""
-    prior = np.ones((len(value), 2))
-    prior[:-1] = model.eta[::-1]
+    prior = np.empty((len(value), 2))
+    prior[:-1], prior[-1] = model.eta[::-1], model.prior_of_background(nodes)[::-1]
     return theta_at(value, expansion, prior, value.copy(), np.zeros(NO_BLOCKS))
 
 

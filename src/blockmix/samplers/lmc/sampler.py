@@ -65,7 +65,7 @@ class Lmc:
         # Signed likelihood and exposure of a pair are two float64; phi, shares and rows 24 bytes a component.
         seconds = SECONDS_A_PAIR + SECONDS_A_COMMUNITY * k
         self.pairs = pairs_within_limits(self.name, data, k, 16, 24 * k, seconds, options)
-        self.network, self.prior = network_of(data), prior_of(model)
+        self.network, self.prior = network_of(data), prior_of(model, self.nodes)
         check_pairs(self.pairs, self.network, self.nodes)
         self.predictor = Predictor(self.graph.degrees == 0)
         self.alpha = node_concentrations(model, self.graph)

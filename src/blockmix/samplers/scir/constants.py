@@ -24,6 +24,9 @@ MOST_EXPECTED_BIRTHS_WITHOUT_LINKS = 32.0
 # In the first sweeps of warm-up the background explains at most this share of the density: left free, it can take all
 # links before communities have formed, and they never do (lab notes, "the start").
 BACKGROUND_HELD_DOWN, BACKGROUND_SHARE = 50, 0.1
+# In the first sweeps of warm-up K alpha stays where it starts, also where it is learned: rows are those of the start.
+# Other lengths were not compared.
+CONCENTRATION_HELD = 50
 # The step h in warm-up, WARM_UP_STEP/sqrt(1 + sweep/WARM_UP_DECAY): the schedule of the first prototype, kept.
 WARM_UP_STEP, WARM_UP_DECAY = 2.0, 50.0
 # Nodes of one batch move at the same time, each given the old rows of the others. A large network has so many batches.

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from blockmix.engines.contract import Engine
 from blockmix.numerics.workers import Workers
+from blockmix.samplers.scir.concentration import ConcentrationMove
 from blockmix.samplers.scir.constants import BACKGROUND_HELD_DOWN, BACKGROUND_SHARE, WORTH_COMMITTING_TOGETHER
 from blockmix.samplers.scir.diffusion import strengths as by_diffusion
 from blockmix.samplers.scir.diffusion.dense import update_dense_range
@@ -52,12 +53,13 @@ class CpuKernels:
         self.bounds = empty_bounds(0)
         self.lists = empty_lists(k, problem.batches, self.listed_nodes * problem.nodes, problem.slots)
         self.predictor = Predictor(degrees == 0)
+        self.concentration = ConcentrationMove(degrees, k, self.workers)
 
     def _frame(self, state: ScirState, sweep: Sweep) -> Frame:
         problem = self.problem
         return Frame(
             problem.shard.network, problem.shard.names, state.rows, self.members, self.lists, state.strengths,
-            self.bounds, problem.priors, sweep.settings, sweep.key,
+            self.bounds, state.priors, sweep.settings, sweep.key,
         )  # fmt: skip
 
     def _refresh_members(self, state: ScirState) -> None:
@@ -73,6 +75,12 @@ class CpuKernels:
         if self.problem.model.background is None and sweep.warm_up and state.sweep < BACKGROUND_HELD_DOWN:
             value = state.strengths.value
             value[-1] = min(value[-1], BACKGROUND_SHARE * self.problem.density)
+
+    def draw_concentration(self, state: ScirState, sweep: Sweep) -> float:
+        """(Q3) Draw K alpha given the rows of all nodes."""
+        problem, total = self.problem, state.concentration
+        smallest = None if problem.whole else problem.smallest(total)
+        return self.concentration.draw(total, smallest, state.rows, sweep.key)
 
     def measures(self) -> Measures:
         """Add up what the workers measured."""

@@ -37,6 +37,9 @@ class ScirKernels(Protocol):
     def update_strengths(self, state: ScirState, sweep: Sweep) -> None:
         """Draw strengths and background given the rows of all nodes."""
 
+    def draw_concentration(self, state: ScirState, sweep: Sweep) -> float:
+        """(Q3) Draw K alpha given the rows of all nodes."""
+
     def measures(self) -> Measures:
         """Return what the sweep measured, and begin anew."""
 

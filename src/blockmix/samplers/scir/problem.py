@@ -32,11 +32,16 @@ from blockmix.tables.layout import Key, Rows, Strengths
 
 @dataclass
 class ScirState:
-    """Everything a chain is: memberships, strengths, sums over nodes, sweeps done; `step` updates it."""
+    """Everything a chain is: memberships, strengths, K alpha, sums over nodes, sweeps done; `step` updates it.
+
+    `priors` follow from K alpha, the `concentration`.
+    """
 
     rows: Rows
     strengths: Strengths
     sums: NDArray[np.int64]
+    concentration: float
+    priors: NodePriors
     sweep: int = 0
 
 
@@ -55,7 +60,7 @@ class Problem:
     shard: Shard
     model: Model
     options: ScirOptions
-    priors: NodePriors
+    degrees: NDArray[np.int64]
     strength_prior: NDArray[np.float64]
     links: int
     non_links: int
@@ -66,13 +71,13 @@ class Problem:
     def of(cls, data: HeldOut, model: Model, options: ScirOptions, engine: Engine) -> Problem:
         """Prepare a problem for an engine."""
         graph, shard = data.training, engine.shard(data)
-        prior = np.ones((model.communities + 1, 2))
-        prior[:-1] = model.eta
+        prior = np.empty((model.communities + 1, 2))
+        prior[:-1], prior[-1] = model.eta, model.prior_of_background(graph.n_nodes)
         degrees = np.diff(shard.network.offsets)
         weight = non_link_weight(data) if options.weighted else 1.0
         return cls(
-            shard, model, options, node_priors(model, options, degrees, is_exact(options, len(degrees))), prior,
-            graph.n_edges, graph.n_pairs - graph.n_edges - len(data.hidden_neighbors) // 2, weight, graph.density,
+            shard, model, options, degrees, prior, graph.n_edges,
+            graph.n_pairs - graph.n_edges - len(data.hidden_neighbors) // 2, weight, graph.density,
         )  # fmt: skip
 
     @property
@@ -97,8 +102,45 @@ class Problem:
 
     @property
     def exact(self) -> bool:
-        """Whether non-links are summed member by member, so that nothing of them is approximated."""
-        return is_exact(self.options, self.nodes)
+        """Whether non-links are summed member by member: as asked for, or by the number of nodes."""
+        if self.options.local_move != "indicators":
+            return False
+        return self.nodes <= MOST_EXACT if self.options.exact is None else self.options.exact
+
+    @property
+    def whole(self) -> bool:
+        """Whether rows have a slot for every community and nothing is cut off."""
+        return self.exact and self.communities <= self.options.slots
+
+    @property
+    def learned(self) -> bool:
+        """Whether K alpha is learned (Q1): it is not given, and the local move is that of link indicators."""
+        return self.model.alpha is None and self.options.local_move == "indicators"
+
+    def smallest(self, concentration: float) -> float:
+        """Return the smallest phi that a node with links keeps."""
+        smallest = float(self.options.smallest)
+        return (
+            min(smallest, EVERYWHERE)
+            if self.whole
+            else smallest_kept(concentration, smallest, MOST_EXPECTED_BIRTHS)
+        )
+
+    def priors(self, concentration: float) -> NodePriors:
+        """Return alpha of every node for this K alpha, and the smallest phi it keeps: less where it has no links.
+
+        Where K alpha is neither given nor learned, nodes without links have one of their own.
+        """
+        k, smallest = self.communities, self.smallest(concentration)
+        unlinked = concentration if self.learned else k * self.model.unlinked_concentration
+        linked = self.degrees > 0
+        alpha = np.where(linked, concentration / k, unlinked / k)
+        if self.whole:
+            return NodePriors(alpha, np.full(self.nodes, smallest))
+        without = smallest_kept(
+            unlinked, self.options.smallest * SMALLER_WITHOUT_LINKS, MOST_EXPECTED_BIRTHS_WITHOUT_LINKS
+        )
+        return NodePriors(alpha, np.where(linked, smallest, without))
 
     @property
     def in_turn(self) -> bool:
@@ -129,13 +171,6 @@ class Problem:
         return Sweep(settings, Key(np.uint32(key[0]), np.uint32(key[1]), np.uint32(number)), warm_up)
 
 
-def is_exact(options: ScirOptions, nodes: int) -> bool:
-    """Return whether non-links are summed exactly: as asked for, or by the number of nodes."""
-    if options.local_move != "indicators":
-        return False
-    return nodes <= MOST_EXACT if options.exact is None else options.exact
-
-
 def warm_up_step(sweep: int) -> float:
     """Return the step h in warm-up: large at first, so that communities find their place, then smaller."""
     return WARM_UP_STEP / math.sqrt(1.0 + sweep / WARM_UP_DECAY)
@@ -150,20 +185,3 @@ def smallest_kept(concentration: float, smallest: float, most_births: float) -> 
     while concentration * expint_e1(smallest) > most_births:
         smallest *= 1.1
     return smallest
-
-
-def node_priors(model: Model, options: ScirOptions, degrees: NDArray[np.int64], exact: bool) -> NodePriors:
-    """Return the concentration of every node, and the smallest phi it keeps: less where it has no links.
-
-    Where sums are exact and rows have a slot for every community, nothing is cut off.
-    """
-    k, smallest = model.communities, float(options.smallest)
-    if exact and k <= options.slots:
-        return NodePriors(model.concentrations(degrees), np.full(len(degrees), min(smallest, EVERYWHERE)))
-    linked = smallest_kept(k * model.concentration, smallest, MOST_EXPECTED_BIRTHS)
-    unlinked = smallest_kept(
-        k * model.unlinked_concentration,
-        smallest * SMALLER_WITHOUT_LINKS,
-        MOST_EXPECTED_BIRTHS_WITHOUT_LINKS,
-    )
-    return NodePriors(model.concentrations(degrees), np.where(degrees > 0, linked, unlinked))

@@ -20,6 +20,8 @@ from blockmix.model import Model
 from blockmix.numerics.workers import Workers
 from blockmix.samplers.contract import Arrays, ChainKey, Info
 from blockmix.samplers.data import small_network
+from blockmix.samplers.scir.concentration import LEAST, MOST
+from blockmix.samplers.scir.constants import CONCENTRATION_HELD
 from blockmix.samplers.scir.kernels import ScirKernels
 from blockmix.samplers.scir.options import ScirOptions
 from blockmix.samplers.scir.problem import Problem, ScirState
@@ -35,8 +37,8 @@ class Scir:
     """The sampler bound to a network, a model and an engine: `init` a chain, then `step` it.
 
     A sweep measures `dropped`, the mean share of a node's phi that found no slot, `accepted`, the share of nodes
-    whose new memberships passed the Metropolis-Hastings test (all of them where there is none), and
-    `links_inside`, the expected number of links inside communities.
+    whose new memberships passed the Metropolis-Hastings test (all of them where there is none), `links_inside`, the
+    expected number of links inside communities, and `concentration`, K alpha where it is learned.
     """
 
     name, samples, even_rest = "scir", True, False
@@ -96,14 +98,20 @@ class Scir:
         used = np.cumprod(ids >= 0, axis=1).astype(bool)
         for column, value in enumerate((pi, pi * pi)):
             np.add.at(sums[:, column], ids[used], (value[used] * FIXED_POINT).astype(np.int64))
-        return ScirState(start, strengths, sums)
+        return self._state(start, strengths, sums, self.communities * self.model.concentration, 0)
+
+    def _state(
+        self, rows: Rows, strengths: Strengths, sums: NDArray[np.int64], concentration: float, sweep: int
+    ) -> ScirState:
+        priors = self.problem.priors(concentration)
+        return ScirState(rows, strengths, sums, concentration, priors, sweep)
 
     def step(self, state: ScirState, key: ChainKey, warm_up: bool) -> Info:
-        """Make one sweep: every node once, in batches, and then the strengths.
+        """Make one sweep: every node once, in batches, then the strengths, then K alpha where it is learned.
 
         The order is the only right one. A batch needs S_k and Q_k and the lists of members of the rows as they are now;
-        its nodes read old rows only, so that new ones are set aside until all are drawn; and the strengths are drawn
-        last, given the rows of all.
+        its nodes read old rows only, so that new ones are set aside until all are drawn; and strengths and K alpha are
+        drawn last, given the rows of all.
         """
         kernels, sweep = self.kernels, self.problem.sweep(state.sweep, key, warm_up)
         kernels.begin(state, sweep)
@@ -114,8 +122,15 @@ class Scir:
                 kernels.redraw(batch, state, sweep)
                 self.engine.comm.exchange(state.rows, batch)
         kernels.update_strengths(state, sweep)
+        # At first communities have to find their nodes: before that rows say little of K alpha.
+        if self.problem.learned and not (warm_up and state.sweep < CONCENTRATION_HELD):
+            state.concentration = kernels.draw_concentration(state, sweep)
+            state.priors = self.problem.priors(state.concentration)
         state.sweep += 1
-        return Info(float(state.strengths.value[-1]), self.nodes, 1, kernels.measures()._asdict())
+        measures = kernels.measures()._asdict()
+        if self.problem.learned:
+            measures["concentration"] = state.concentration
+        return Info(float(state.strengths.value[-1]), self.nodes, 1, measures)
 
     def sweeps_done(self, state: ScirState) -> int:
         """Return the number of sweeps made so far."""
@@ -146,6 +161,7 @@ class Scir:
             "total": state.rows.total,
             "strengths": np.stack(state.strengths),
             "sums": state.sums,
+            "concentration": np.array([state.concentration]),
             "sweep": np.int64(state.sweep).reshape(1),
         }
 
@@ -154,7 +170,7 @@ class Scir:
         n, k, slots = self.nodes, self.communities, self.slots
         layout: dict[str, Any] = {
             "words": (np.int32, (n, 2 * slots)), "total": (np.float32, (n,)), "strengths": (np.float64, (3, k + 1)),
-            "sums": (np.int64, (k, 2)), "sweep": (np.int64, (1,)),
+            "sums": (np.int64, (k, 2)), "concentration": (np.float64, (1,)), "sweep": (np.int64, (1,)),
         }  # fmt: skip
         check_layout(arrays, layout)
         check_words(arrays["words"], k)
@@ -162,11 +178,19 @@ class Scir:
         check_finite("strengths", arrays["strengths"], 0.0)
         check_finite("strengths", arrays["strengths"][0], 0.0, 1.0)
         check_range("sums", arrays["sums"], 2**62)
+        check_finite("concentration", arrays["concentration"], *self._concentrations())
         check_range("sweep", arrays["sweep"], MOST_SWEEPS)
         words = np.array(arrays["words"])
         rows = Rows(words, words.view(np.float32), np.array(arrays["total"]))
         strengths = Strengths(*np.array(arrays["strengths"]))
-        return ScirState(rows, strengths, np.array(arrays["sums"]), int(arrays["sweep"][0]))
+        return self._state(
+            rows, strengths, np.array(arrays["sums"]), float(arrays["concentration"][0]), int(arrays["sweep"][0])
+        )  # fmt: skip
+
+    def _concentrations(self) -> tuple[float, float]:
+        """Return the least and the most that K alpha can be."""
+        given = self.communities * self.model.concentration
+        return (LEAST, MOST) if self.problem.learned else (given, given)
 
 
 def kernels_of(problem: Problem, engine: Engine) -> ScirKernels:

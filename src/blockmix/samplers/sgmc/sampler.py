@@ -126,7 +126,7 @@ class Sgmc:
 
     def strengths_at(self, value: NDArray[np.float64], pairs: NDArray[np.float64]) -> StrengthState:
         """Return strengths and background at these values; the expansions M of (S1) begin at `pairs`."""
-        return strengths_at(self.model, value, pairs * self.how.expand)
+        return strengths_at(self.model, self.nodes, value, pairs * self.how.expand)
 
     def step(self, state: SgmcState, key: ChainKey, warm_up: bool) -> Info:
         """Make one sweep: iterations in compiled code, and those with a large mini-batch over all workers."""

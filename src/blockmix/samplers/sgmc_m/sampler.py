@@ -192,7 +192,7 @@ class SgmcM:
 
     def strengths_at(self, value: NDArray[np.float64], pairs: NDArray[np.float64]) -> StrengthState:
         """Return strengths and background at these values; the expansions M of (S1) begin at `pairs`."""
-        return strengths_at(self.model, value, pairs * self.how.expand)
+        return strengths_at(self.model, self.nodes, value, pairs * self.how.expand)
 
     def _schedule(self, warm_up: bool) -> Schedule:
         """(L9) Return the steps of `sgmc`."""

@@ -120,7 +120,8 @@ class Svi:
         free = self.nodes - 1 - graph.degrees - np.diff(data.hidden_offsets)
         alpha = node_concentrations(model, graph)
         self.totals = self.communities * alpha + graph.degrees + weight * free
-        self.prior = np.array([model.eta[::-1]] * self.communities + [(1.0, 1.0)])
+        background = model.prior_of_background(self.nodes)
+        self.prior = np.array([model.eta[::-1]] * self.communities + [background[::-1]])
         most = min(options.neighbors, max(int(graph.degrees.max(initial=0)), 1))
         self.node_steps, self.strength_steps = options.steps()
         self.how = Local(

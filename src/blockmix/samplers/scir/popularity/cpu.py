@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockmix.engines.contract import Engine
+from blockmix.samplers.scir.concentration import ConcentrationMove
 from blockmix.samplers.scir.cpu import commit_rows
 from blockmix.samplers.scir.popularity.frame import UNITS, Frame, Work, new_scratch
 from blockmix.samplers.scir.popularity.kernels import BACKGROUND_HELD_DOWN, BACKGROUND_SHARE, Measures
@@ -43,6 +44,7 @@ class CpuKernels:
         self.members = np.zeros((k + 1, 2))
         self.units = np.zeros(2)
         self.predictor = PopularPredictor(degrees == 0)
+        self.concentration = ConcentrationMove(degrees, k, self.workers)
 
     def _frame(self, state: PopularityState, sweep: Sweep) -> Frame:
         shard = self.problem.shard
@@ -109,6 +111,11 @@ class CpuKernels:
         self.workers.share(self.problem.nodes, add)
         merge_members(self.changes, state.sums, self.members)
         return t
+
+    def draw_concentration(self, state: PopularityState, sweep: Sweep) -> float:
+        """(Q3) Draw K alpha given the rows of all nodes."""
+        total = state.concentration
+        return self.concentration.draw(total, self.problem.smallest(total)[0], state.rows, sweep.key)
 
     def measures(self, state: PopularityState) -> Measures:
         """Add up what the workers measured."""

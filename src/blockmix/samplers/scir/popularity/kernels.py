@@ -38,6 +38,9 @@ class PopularityKernels(Protocol):
     def update_rates(self, state: PopularityState, sweep: Sweep) -> None:
         """(DC10) Draw rates, background and rho given the rows."""
 
+    def draw_concentration(self, state: PopularityState, sweep: Sweep) -> float:
+        """(Q3) Draw K alpha given the rows of all nodes."""
+
     def measures(self, state: PopularityState) -> Measures:
         """Return what the sweep measured, and begin anew."""
 

@@ -32,7 +32,7 @@ START_RHO = 1.0
 
 @dataclass
 class PopularityState:
-    """Everything a chain is: rows with popularities as totals, rates, rho, sums over nodes, sweeps done.
+    """Everything a chain is: rows with popularities as totals, rates, rho, K alpha, sums over nodes, sweeps done.
 
     The last entry of `rates` and of `sums` is the background's; `step` updates it all.
     """
@@ -41,6 +41,7 @@ class PopularityState:
     rates: NDArray[np.float64]
     rho: float
     sums: NDArray[np.int64]
+    concentration: float
     sweep: int = 0
 
 
@@ -62,27 +63,16 @@ class PopularityProblem:
     rate_prior: NDArray[np.float64]
     links: int
     non_link_weight: float
-    smallest: tuple[float, float]
-    births: tuple[float, float]
     batches: int
 
     @classmethod
     def of(cls, data: HeldOut, model: Model, options: PopularityOptions, engine: Engine) -> PopularityProblem:
         """Prepare a problem for an engine."""
         graph, shard = data.training, engine.shard(data)
-        prior = np.ones((model.communities + 1, 2))
-        prior[:-1] = model.eta
-        concentration = model.communities * model.concentration
-        linked = smallest_kept(concentration, float(options.smallest), MOST_EXPECTED_BIRTHS)
-        unlinked = smallest_kept(
-            concentration, options.smallest * SMALLER_WITHOUT_LINKS, MOST_EXPECTED_BIRTHS_WITHOUT_LINKS
-        )
-        smallest = (linked, unlinked)
-        births = (concentration * expint_e1(linked), concentration * expint_e1(unlinked))
+        prior = np.empty((model.communities + 1, 2))
+        prior[:-1], prior[-1] = model.eta, model.prior_of_background(graph.n_nodes)
         batches = options.batches_for(graph.n_nodes, graph.n_edges)
-        return cls(
-            shard, model, options, prior, graph.n_edges, non_link_weight(data), smallest, births, batches
-        )
+        return cls(shard, model, options, prior, graph.n_edges, non_link_weight(data), batches)
 
     @property
     def nodes(self) -> int:
@@ -99,18 +89,29 @@ class PopularityProblem:
         """Whether nodes are updated one after the other."""
         return self.batches == self.nodes
 
+    @property
+    def learned(self) -> bool:
+        """Whether K alpha is learned (Q1): it is not given."""
+        return self.model.alpha is None
+
+    def smallest(self, concentration: float) -> tuple[float, float]:
+        """Return the smallest phi that is kept by a node with links, and by one without."""
+        least = float(self.options.smallest)
+        return (
+            smallest_kept(concentration, least, MOST_EXPECTED_BIRTHS),
+            smallest_kept(concentration, least * SMALLER_WITHOUT_LINKS, MOST_EXPECTED_BIRTHS_WITHOUT_LINKS),
+        )
+
     def batch(self, number: int) -> tuple[Batch, int]:
         """Return a batch, which takes every so many-th node, and how many nodes it has."""
         return Batch(number, self.batches), (self.nodes - number + self.batches - 1) // self.batches
 
     def sweep(self, state: PopularityState, key: ChainKey, warm_up: bool) -> Sweep:
         """Return what is fixed for the next sweep of a chain."""
+        total, smallest = state.concentration, self.smallest(state.concentration)
+        births = (total * expint_e1(smallest[0]), total * expint_e1(smallest[1]))
         settings = Settings(
-            float(self.model.concentration),
-            float(state.rho),
-            self.non_link_weight,
-            self.smallest,
-            self.births,
+            total / self.communities, float(state.rho), self.non_link_weight, smallest, births
         )
         return Sweep(settings, Key(np.uint32(key[0]), np.uint32(key[1]), np.uint32(state.sweep)), warm_up)
 

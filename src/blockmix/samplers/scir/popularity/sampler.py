@@ -14,6 +14,8 @@ from blockmix.model import Model
 from blockmix.numerics.workers import Workers
 from blockmix.samplers.contract import Arrays, ChainKey, Info
 from blockmix.samplers.data import small_network
+from blockmix.samplers.scir.concentration import LEAST, MOST
+from blockmix.samplers.scir.constants import CONCENTRATION_HELD
 from blockmix.samplers.scir.popularity.kernels import PopularityKernels
 from blockmix.samplers.scir.popularity.options import PopularityOptions
 from blockmix.samplers.scir.popularity.problem import (
@@ -84,16 +86,22 @@ class PopularityScir:
         """Start a chain at the given memberships; popularities and rates follow from the links unless given."""
         rows.total[:] = start_popularity(self.graph.degrees) if popularity is None else popularity
         rates = start_rates(self.data, rows, self.model) if rates is None else np.array(rates)
-        return PopularityState(rows, rates, float(rho), sums_of(rows, self.communities))
+        concentration = self.communities * self.model.concentration
+        return PopularityState(rows, rates, float(rho), sums_of(rows, self.communities), concentration)
 
     def step(self, state: PopularityState, key: ChainKey, warm_up: bool) -> Info:
-        """Make one sweep: every node once, then rates, background and rho, which need all rows."""
+        """Make one sweep: every node once, then rates, background, rho and K alpha, which need all rows."""
         sweep = self.problem.sweep(state, key, warm_up)
         self.kernels.redraw_nodes(state, sweep)
         self.kernels.update_rates(state, sweep)
+        if self.problem.learned and not (warm_up and state.sweep < CONCENTRATION_HELD):
+            state.concentration = self.kernels.draw_concentration(state, sweep)
         state.sweep += 1
         background = float(-np.expm1(-state.rates[-1]))
-        return Info(background, self.nodes, 1, self.kernels.measures(state)._asdict())
+        measures = self.kernels.measures(state)._asdict()
+        if self.problem.learned:
+            measures["concentration"] = state.concentration
+        return Info(background, self.nodes, 1, measures)
 
     def sweeps_done(self, state: PopularityState) -> int:
         """Return the number of sweeps made so far."""
@@ -125,6 +133,7 @@ class PopularityScir:
             "popularity": state.rows.total,
             "rates": state.rates,
             "rho": np.array([state.rho]),
+            "concentration": np.array([state.concentration]),
             "sums": state.sums,
             "sweep": np.int64(state.sweep).reshape(1),
         }
@@ -134,19 +143,24 @@ class PopularityScir:
         n, k = self.nodes, self.communities
         layout: dict[str, Any] = {
             "words": (np.int32, (n, 2 * self.slots)), "popularity": (np.float32, (n,)), "rates": (np.float64, (k + 1,)),
-            "rho": (np.float64, (1,)), "sums": (np.int64, (k + 1, 2)), "sweep": (np.int64, (1,)),
+            "rho": (np.float64, (1,)), "concentration": (np.float64, (1,)), "sums": (np.int64, (k + 1, 2)),
+            "sweep": (np.int64, (1,)),
         }  # fmt: skip
         check_layout(arrays, layout)
         check_words(arrays["words"], k)
         check_finite("popularity", arrays["popularity"], 0.0)
         check_finite("rates", arrays["rates"], 0.0)
         check_finite("rho", arrays["rho"], LEAST_RHO, MOST_RHO)
+        given = k * self.model.concentration
+        bounds = (LEAST, MOST) if self.problem.learned else (given, given)
+        check_finite("concentration", arrays["concentration"], *bounds)
         check_range("sums", arrays["sums"], 2**62)
         check_range("sweep", arrays["sweep"], MOST_SWEEPS)
         words = np.array(arrays["words"])
         rows = Rows(words, words.view(np.float32), np.array(arrays["popularity"]))
         return PopularityState(
-            rows, np.array(arrays["rates"]), float(arrays["rho"][0]), np.array(arrays["sums"]), int(arrays["sweep"][0])
+            rows, np.array(arrays["rates"]), float(arrays["rho"][0]), np.array(arrays["sums"]),
+            float(arrays["concentration"][0]), int(arrays["sweep"][0]),
         )  # fmt: skip
 
 

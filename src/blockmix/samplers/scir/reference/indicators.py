@@ -132,7 +132,8 @@ def draw_indicator(view: View, i: int) -> int:
     shared = [(k, view.d(k) * pi * view.own[k]) for k, pi in row.items() if k in view.own]
     positive = [(k, w) for k, w in shared if w > 0.0]
     total = sum(w for _, w in positive)
-    if not any(w < 0.0 for _, w in shared):
+    # As in the kernel: a negative weight that is lost in rounding is none.
+    if sum(w for _, w in shared) == total:
         u = uniform_of_link(view, i, 0) * (total + view.delta)
         return choose(positive, u) if u < total else choose(view.own.items(), (u - total) / view.delta)
     chosen = next(iter(view.own))

@@ -16,6 +16,7 @@ from blockmix.samplers.scir.constants import BACKGROUND_HELD_DOWN, BACKGROUND_SH
 from blockmix.samplers.scir.diffusion.strengths import draw_theta
 from blockmix.samplers.scir.kernels import Measures
 from blockmix.samplers.scir.problem import Problem, ScirState, Sweep
+from blockmix.samplers.scir.reference.concentration import draw_concentration
 from blockmix.samplers.scir.reference.diffusion import exposure_of
 from blockmix.samplers.scir.reference.indicators import Row, View, keep_largest, redraw_node
 from blockmix.samplers.scir.reference.strengths import Pairs, draw_strengths, non_links_of
@@ -73,7 +74,7 @@ class ReferenceKernels:
         self.accepted += accepted
 
     def _view(self, place: int, state: ScirState, sweep: Sweep) -> View:
-        shard, priors, value = self.problem.shard, self.problem.priors, state.strengths.value
+        shard, priors, value = self.problem.shard, state.priors, state.strengths.value
         links, hidden = (
             [row_of(state.rows, b) for b in neighbors[offsets[place] : offsets[place + 1]]]
             for offsets, neighbors in (shard.network[:2], shard.network[2:])
@@ -128,6 +129,13 @@ class ReferenceKernels:
         for entry in range(k + (problem.model.background is None)):
             self._update_strength(entry, links[entry], non_links[entry], state, sweep)
         self._hold_background_down(state, sweep)
+
+    def draw_concentration(self, state: ScirState, sweep: Sweep) -> float:
+        """(Q3) Draw K alpha given the rows of all nodes."""
+        problem, total = self.problem, state.concentration
+        rows = [row_of(state.rows, a) for a in range(problem.nodes)]
+        smallest = None if problem.whole else problem.smallest(total)
+        return draw_concentration(total, rows, problem.degrees, problem.communities, smallest, sweep.key)
 
     def _hold_background_down(self, state: ScirState, sweep: Sweep) -> None:
         problem, value = self.problem, state.strengths.value

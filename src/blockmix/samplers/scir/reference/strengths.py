@@ -8,11 +8,12 @@ import numpy as np
 
 from blockmix.numerics.philox import philox4x32, stream_word
 from blockmix.numerics.purposes import DRAW_EVENT, DRAW_INSIDE, DRAW_SLICE
-from blockmix.numerics.variates import poisson, uniform32, uniform53
+from blockmix.numerics.variates import poisson, uniform32
 from blockmix.samplers.scir.indicators.events import LEAST_TRIES, MEMBERS_A_TRY, MOST_TRIES
-from blockmix.samplers.scir.indicators.strengths import FARTHEST, MOST_STEPS, WIDTH
+from blockmix.samplers.scir.indicators.strengths import FARTHEST, WIDTH
 from blockmix.samplers.scir.problem import Problem
 from blockmix.samplers.scir.reference.indicators import Row, choose
+from blockmix.samplers.scir.reference.slices import draw_slice, uniforms
 from blockmix.tables.layout import Key, Network
 
 Event = list[tuple[int, float, float]]
@@ -149,35 +150,16 @@ def log_density(pairs: Pairs, k: int, t: float) -> float:
     return float(inside - links * math.log1p(math.exp(-t)) - non_links * math.log1p(math.exp(t)))
 
 
-def draw_slice(pairs: Pairs, k: int) -> float:
-    """Draw beta_k, or the background, by slice sampling: stepping out, then shrinking."""
+def draw_strength(pairs: Pairs, k: int) -> float:
+    """Draw beta_k, or the background, by slice sampling of its log odds."""
     value, prior = float(pairs.value[k]), pairs.problem.strength_prior[k]
-
-    def uniform(step: int) -> float:
-        key = pairs.key
-        word = stream_word(DRAW_SLICE, 0)
-        w0, w1, _, _ = philox4x32(np.uint32(k), key.sweep, word, np.uint32(step), key.low, key.high)
-        return float(uniform53(w0, w1))
-
-    now = math.log(value) - math.log1p(-value)
     all_non_links = pairs.problem.non_link_weight * pairs.problem.non_links
     non_links = all_non_links if k == len(pairs.value) - 1 else pairs.overlap[k]
     shapes = prior[0] + pairs.links[k], prior[1] + non_links * (1.0 - value)
     width = WIDTH * math.sqrt(1.0 / shapes[0] + 1.0 / shapes[1])
-    level = log_density(pairs, k, now) + math.log(uniform(0))
-    low = now - width * uniform(1)
-    high = low + width
-    while low > -FARTHEST and log_density(pairs, k, low) > level:
-        low -= width
-    while high < FARTHEST and log_density(pairs, k, high) > level:
-        high += width
-    low, high = max(low, -FARTHEST), min(high, FARTHEST)
-    for step in range(2, MOST_STEPS):
-        t = low + (high - low) * uniform(step)
-        if log_density(pairs, k, t) > level:
-            return 1.0 / (1.0 + math.exp(-t))
-        low, high = (t, high) if t < now else (low, t)
-    return value
+    now, ends = math.log(value) - math.log1p(-value), (-FARTHEST, FARTHEST)
+    t = draw_slice(lambda t: log_density(pairs, k, t), now, width, ends, uniforms(DRAW_SLICE, k, pairs.key))
+    return value if t == now else 1.0 / (1.0 + math.exp(-t))
 
 
 def draw_strengths(pairs: Pairs) -> None:
@@ -187,7 +169,7 @@ def draw_strengths(pairs: Pairs) -> None:
     value, last = pairs.value, len(pairs.value) - 1
     pairs.links[last] = pairs.problem.links - pairs.links[:last].sum()
     for k in range(last):
-        value[k] = draw_slice(pairs, k)
+        value[k] = draw_strength(pairs, k)
         pairs.c[k] = slope(float(value[k]), float(value[last]))
     if pairs.problem.model.background is None:
-        value[last] = draw_slice(pairs, last)
+        value[last] = draw_strength(pairs, last)

@@ -25,6 +25,7 @@ from blockmix.samplers.scir.popularity.reference.node import (
     truncated_poisson,
     words_of,
 )
+from blockmix.samplers.scir.reference.concentration import draw_concentration
 from blockmix.samplers.scir.reference.indicators import Row, choose
 from blockmix.samplers.scir.reference.kernels import row_of
 from blockmix.tables.layout import Key
@@ -119,6 +120,15 @@ class ReferenceKernels:
         for number in range(truncated_poisson(rate, uniform32(w0))):
             word = words_of(name, DRAW_MORE_PAIR_UNITS, number, i, key)[0] if number else w1
             units[choose(weights, uniform32(word) * rate)] += 1
+
+    def draw_concentration(self, state: PopularityState, sweep: Sweep) -> float:
+        """(Q3) Draw K alpha given the rows of all nodes."""
+        problem, total = self.problem, state.concentration
+        rows = [row_of(state.rows, a) for a in range(problem.nodes)]
+        degrees = np.diff(problem.shard.network.offsets)
+        return draw_concentration(
+            total, rows, degrees, problem.communities, problem.smallest(total)[0], sweep.key
+        )
 
     def measures(self, state: PopularityState) -> Measures:
         """Return the sums over nodes, and begin anew."""
