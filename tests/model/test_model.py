@@ -54,4 +54,12 @@ def test_a_model_is_frozen_and_can_be_written_to_a_manifest():
         "eta": [2.0, 3.0],
         "background": 0.01,
         "kind": "assortative",
+        "background_prior": None,
     }
+    assert model.to_dict(learned=True)["alpha"] is None
+
+
+def test_before_a_network_is_seen_the_background_explains_a_link_a_node():
+    link, non_link = Model(4).prior_of_background(50)
+    assert 49 * link / (link + non_link) == pytest.approx(1.0, rel=0.05)
+    assert Model(4, background_prior=(2.0, 3.0)).prior_of_background(50) == (2.0, 3.0)

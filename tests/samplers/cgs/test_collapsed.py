@@ -31,7 +31,7 @@ from blockmix.tables.layout import Key, empty_rows
 from blockmix.tables.observed import count_pairs, mark_row
 
 NODES, COMMUNITIES = 12, 6
-PRIOR = prior_of(Model(COMMUNITIES, eta=(1.5, 2.0)))
+PRIOR = prior_of(Model(COMMUNITIES, eta=(1.5, 2.0)), NODES)
 ALPHA = np.random.default_rng(0).uniform(0.1, 0.6, NODES)
 
 
@@ -62,6 +62,7 @@ def prior_at(background):
     return Prior(
         NODES, COMMUNITIES, ALPHA[:, None], (PRIOR.eta_link, PRIOR.eta_non_link),
         None if np.isnan(background) else background,
+        (PRIOR.background_link, PRIOR.background_non_link),
     )  # fmt: skip
 
 

@@ -239,7 +239,7 @@ def test_a_strength_is_accepted_with_the_probability_of_the_reference(kernel_cas
 def test_only_the_asked_blocks_move_and_expansions_adapt_in_warm_up_alone(kernel_case):
     case, _, pi, scratch = build(kernel_case, 2)
     communities = pi.shape[1]
-    prior = prior_of(Model(communities, eta=ETA))
+    prior = prior_of(Model(communities, eta=ETA), len(pi))
     pairs = PairSums(scratch.row, *np.zeros((2, len(pairs_of(case)))))
     for adapt in (False, True):
         strengths = Strengths(*np.array(case.strengths))
@@ -261,7 +261,7 @@ def test_totals_of_the_prior_never_expand(kernel_case):
     strengths.expansion[:] = 0.0
     steps = np.full(communities + 1, math.log(STEP))
     frame = frame_of(case, pi, adapt=True, expand=False, widen=0.0)
-    update_all_strengths(communities, prior_of(Model(communities)), steps, frame, strengths, pairs)
+    update_all_strengths(communities, prior_of(Model(communities), len(pi)), steps, frame, strengths, pairs)
     assert (strengths.expansion == 0.0).all()
     assert (steps[:-1] != math.log(STEP)).all()
 

@@ -51,7 +51,9 @@ def test_mini_batches_are_those_of_the_reference(form, data):
         sampler = Svi(data, Model(COMMUNITIES, alpha=ALPHA), options, workers)
         sampler.batches.__class__ = type("One", (type(sampler.batches),), {"per_sweep": 1})
         state, kinds = sampler.init(KEY), set()
-        prior = reference.Prior(ALPHA, background=sampler.background)
+        prior = reference.Prior(
+            ALPHA, background=sampler.background, background_eta=(float(sampler.nodes), 1.0)
+        )
         local = joint if options.pairs == "joint" else coupled(options.tolerance)
         for t in range(8):
             gamma, strengths = state.factors.gamma.copy(), state.strengths.copy()

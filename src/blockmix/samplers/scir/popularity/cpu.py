@@ -114,8 +114,9 @@ class CpuKernels:
 
     def draw_concentration(self, state: PopularityState, sweep: Sweep) -> float:
         """(Q3) Draw K alpha given the rows of all nodes."""
-        total = state.concentration
-        return self.concentration.draw(total, self.problem.smallest(total)[0], state.rows, sweep.key)
+        problem, total = self.problem, state.concentration
+        smallest = None if problem.whole else problem.smallest(total)[0]
+        return self.concentration.draw(total, smallest, state.rows, sweep.key)
 
     def measures(self, state: PopularityState) -> Measures:
         """Add up what the workers measured."""

@@ -27,7 +27,7 @@ class Settings(NamedTuple):
     """What all nodes share: alpha, the shape rho of popularities, what a non-link counts, and how births are cut.
 
     `smallest` is the smallest size x of a birth (DC7) of a node with links and of one without, `births` the
-    expected number of larger ones.
+    expected number of larger ones. Where rows are `whole`, nothing is cut off instead.
     """
 
     alpha: float
@@ -35,6 +35,7 @@ class Settings(NamedTuple):
     non_link_weight: float
     smallest: tuple[float, float]
     births: tuple[float, float]
+    whole: bool
 
 
 class Frame(NamedTuple):

@@ -15,6 +15,7 @@ from blockmix.numerics.special import expint_e1
 from blockmix.samplers.contract import ChainKey
 from blockmix.samplers.data import non_link_weight
 from blockmix.samplers.scir.constants import (
+    MOST_EXACT,
     MOST_EXPECTED_BIRTHS,
     MOST_EXPECTED_BIRTHS_WITHOUT_LINKS,
     SMALLER_WITHOUT_LINKS,
@@ -94,6 +95,11 @@ class PopularityProblem:
         """Whether K alpha is learned (Q1): it is not given."""
         return self.model.alpha is None
 
+    @property
+    def whole(self) -> bool:
+        """Whether rows have a slot for every community and nothing is cut off: on small networks."""
+        return self.communities <= self.options.slots and self.nodes <= MOST_EXACT and self.in_turn
+
     def smallest(self, concentration: float) -> tuple[float, float]:
         """Return the smallest phi that is kept by a node with links, and by one without."""
         least = float(self.options.smallest)
@@ -111,7 +117,7 @@ class PopularityProblem:
         total, smallest = state.concentration, self.smallest(state.concentration)
         births = (total * expint_e1(smallest[0]), total * expint_e1(smallest[1]))
         settings = Settings(
-            total / self.communities, float(state.rho), self.non_link_weight, smallest, births
+            total / self.communities, float(state.rho), self.non_link_weight, smallest, births, self.whole
         )
         return Sweep(settings, Key(np.uint32(key[0]), np.uint32(key[1]), np.uint32(state.sweep)), warm_up)
 

@@ -81,6 +81,31 @@ def draw_births(node: Node, count: int, common: Exposure, frame: Frame, scratch:
 
 
 @inlined_lean_kernel
+def draw_everywhere(node: Node, count: int, common: Exposure, frame: Frame, scratch: Scratch) -> int:
+    """(DC7) Draw theta~_k ~ Gamma(alpha)/lambda_k wherever k has no units, with nothing cut off; returns the count.
+
+    For rows that hold all communities. Where all are below the least float, one uniform community has everything.
+    """
+    key, total = frame.key, 0.0
+    for k in range(len(frame.rates) - 1):
+        at = int(scratch.position[k])
+        if at < 0:
+            at = count
+            append_outsider(k, outside_exposure(node, k, common, frame, scratch), at, scratch)
+            count += 1
+        if scratch.count[at] == 0.0:
+            word = stream_word(DRAW_BIRTH_SIZE, k)
+            x = gamma(node.alpha, key.low, key.high, node.name, key.sweep, word, np.uint32(0))
+            scratch.phi[at] = x * scratch.inverse[at]
+        total += scratch.phi[at]
+    if total < LEAST_PHI:
+        w0, _, _, _ = random_words(node, DRAW_BIRTH_PLACE, 0, 0, key)
+        k = int(np.int64((np.uint64(w0) * np.uint64(len(frame.rates) - 1)) >> np.uint64(32)))
+        scratch.phi[scratch.position[k]] = 1.0
+    return count
+
+
+@inlined_lean_kernel
 def accept_or_restore(
     count: int, own: int, alpha: float, word: np.uint32, frame: Frame, scratch: Scratch
 ) -> tuple[bool, float]:
@@ -153,7 +178,10 @@ def redraw_node(node: Node, at: int, frame: Frame, fresh: Rows, work: Work) -> N
     backwards = coin & np.uint32(1) == np.uint32(1)
     count = redraw_units(node, count, units, backwards, common, frame, scratch)
     draw_sizes(node, count, key, scratch)
-    count = draw_births(node, count, common, frame, scratch)
+    if frame.settings.whole:
+        count = draw_everywhere(node, count, common, frame, scratch)
+    else:
+        count = draw_births(node, count, common, frame, scratch)
     accepted, exposure = accept_or_restore(count, own, node.alpha, word, frame, scratch)
     # (DC9) The popularity comes last: it was integrated out of the test.
     word = stream_word(DRAW_POPULARITY, 0)

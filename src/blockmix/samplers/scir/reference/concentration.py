@@ -27,13 +27,13 @@ def draw_concentration(
 ) -> float:  # fmt: skip
     """(Q3) Draw K alpha given the rows of all nodes."""
     limits = small_components(degrees, smallest)
-    kept = sum(pi >= small for row, small in zip(rows, limits, strict=True) for pi in row.values())
+    used = [(row, float(small)) for row, small in zip(rows, limits, strict=True) if small > 0.0]
+    kept = sum(pi >= small for row, small in used for pi in row.values())
 
     def log_density(t: float) -> float:
         """(Q1) The prior of K alpha is Exponential(1); t is its logarithm."""
         value = math.exp(t)
-        both = zip(rows, limits, strict=True)
-        return t - value + sum(log_row(row, float(small), communities, value) for row, small in both)
+        return t - value + sum(log_row(row, small, communities, value) for row, small in used)
 
     width, ends = WIDTH / math.sqrt(kept + 1.0), (math.log(LEAST), math.log(MOST))
     return math.exp(

@@ -126,9 +126,8 @@ class ReferenceKernels:
         problem, total = self.problem, state.concentration
         rows = [row_of(state.rows, a) for a in range(problem.nodes)]
         degrees = np.diff(problem.shard.network.offsets)
-        return draw_concentration(
-            total, rows, degrees, problem.communities, problem.smallest(total)[0], sweep.key
-        )
+        smallest = None if problem.whole else problem.smallest(total)[0]
+        return draw_concentration(total, rows, degrees, problem.communities, smallest, sweep.key)
 
     def measures(self, state: PopularityState) -> Measures:
         """Return the sums over nodes, and begin anew."""

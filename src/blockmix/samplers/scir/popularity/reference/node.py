@@ -30,6 +30,7 @@ from blockmix.samplers.scir.constants import LEAST_LISTED
 from blockmix.samplers.scir.frame import MAX_BIRTHS
 from blockmix.samplers.scir.popularity.frame import MOST_UNITS
 from blockmix.samplers.scir.popularity.problem import Sweep
+from blockmix.samplers.scir.popularity.redraw import LEAST_PHI
 from blockmix.samplers.scir.popularity.units import MOST_ATTEMPTS
 from blockmix.samplers.scir.reference.indicators import Row, choose
 from blockmix.samplers.scir.reference.kernels import row_of
@@ -202,6 +203,8 @@ def draw_theta(view: View, units: list[tuple[int, int]]) -> Row:
             word, block = stream_word(DRAW_SIZE, at & 0xFFFF), np.uint32(at >> 16 << 16)
             size = gamma(view.alpha + used.count(k), key.low, key.high, name, key.sweep, word, block)
             found[k] = size / view.exposure(k)
+    if settings.whole:
+        return draw_everywhere(view, used, found)
     word = stream_word(DRAW_BIRTHS, 0)
     births = int(poisson(settings.births[isolated], key.low, key.high, name, key.sweep, word, np.uint32(0)))
     for i in range(max(min(births, MAX_BIRTHS), int(isolated))):
@@ -211,6 +214,20 @@ def draw_theta(view: View, units: list[tuple[int, int]]) -> Row:
             x = levy_jump(settings.smallest[isolated], key.low, key.high, name, key.sweep, word, np.uint32(0))
             found[k] = found.get(k, 0.0) + x / view.exposure(k)
     return found
+
+
+def draw_everywhere(view: View, used: list[int], found: Row) -> Row:
+    """(DC7) Add theta~_k ~ Gamma(alpha)/lambda_k of all communities without units, where a row holds all of them."""
+    key, name = view.sweep.key, np.uint32(view.name)
+    for k in range(view.communities):
+        if k not in used:
+            word = stream_word(DRAW_BIRTH_SIZE, k)
+            found[k] = gamma(
+                view.alpha, key.low, key.high, name, key.sweep, word, np.uint32(0)
+            ) / view.exposure(k)
+    if sum(found.values()) < LEAST_PHI:
+        found[int(view.words(DRAW_BIRTH_PLACE, 0, 0)[0]) * view.communities >> 32] = 1.0
+    return {k: size for k, size in found.items() if size >= LEAST_PHI}
 
 
 def redraw_node(view: View) -> tuple[Row, float, bool]:
