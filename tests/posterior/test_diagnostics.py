@@ -133,7 +133,7 @@ def test_chains_that_do_not_move_from_different_values_disagree_without_bound(po
     # An odd number of draws, whose mean of equal values is rounded.
     found = dataclasses.replace(post, draws=tuple(chain[:111] for chain in still)).diagnostics()
     moved = found.sd > 0.0
-    assert moved.sum() > 100
+    assert moved.sum() > 80
     assert np.isinf(found.rhat[moved]).all()
     assert (found.ess_bulk[moved] == 1.0).all()
     assert "without bound" in found.verdict

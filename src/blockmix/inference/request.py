@@ -180,8 +180,11 @@ class FitRequest:
 
     def manifest(self) -> dict[str, Any]:
         """Return what decides the result, apart from network and plan, as plain values."""
+        model = asdict(self.prior)
+        # A request has none: that of a fit follows from the number of nodes.
+        del model["background_prior"]
         return {
-            "model": asdict(self.prior), "sampler": self.sampler, "options": asdict(self.options),
+            "model": model, "sampler": self.sampler, "options": asdict(self.options),
             "seed": self.seed, "chains": self.chains, "chosen": self.chosen, "model_chosen": self.model_chosen,
             "device": self.device,
         }  # fmt: skip
