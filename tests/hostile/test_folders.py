@@ -18,6 +18,7 @@ from blockmix.graph.graph import Graph
 
 sys.path.insert(0, str(Path(__file__).parent))
 import fuzz
+from changes import reseal
 
 FUZZ = Path(__file__).with_name("fuzz.py")
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="pipes and links are made with POSIX calls")
@@ -41,7 +42,7 @@ def set_entry(path: Path, at: int, value: float) -> None:
     array.reshape(-1)[at] = value
     np.save(path, array)
     run = next(parent for parent in path.parents if (parent / "status.json").exists())
-    fuzz.reseal(run)
+    reseal(run)
 
 
 def commands(run: Path) -> list[tuple[str, ...]]:
@@ -120,7 +121,7 @@ def test_checkpoints_with_crafted_entries_are_refused(run, name, at, value, expe
 @pytest.fixture(scope="module")
 def bulk_run(tmp_path_factory) -> Path:
     """A run whose posterior samples have an even rest."""
-    return fuzz.make_run(tmp_path_factory.mktemp("hostile") / "bulk", "sgmc-m", threshold=0.6)
+    return fuzz.make_run(tmp_path_factory.mktemp("hostile") / "bulk", "bulk")
 
 
 @pytest.mark.parametrize(
@@ -135,7 +136,7 @@ def test_a_result_whose_rest_was_changed_is_refused(bulk_run, tmp_path, change, 
     run = Path(shutil.copytree(bulk_run, tmp_path / "run"))
     (tmp_path / "pairs").write_text("0 1\n")
     change(run / "posterior" / "draws0_rest.npy")
-    fuzz.reseal(run)
+    reseal(run)
     refused(("predict", run, tmp_path / "pairs"), expected)
 
 
@@ -146,7 +147,7 @@ def test_a_checkpoint_whose_samples_lost_their_rest_is_refused(bulk_run, tmp_pat
         body = json.loads(manifest.read_text())
         body["files"].pop("chain0_summary_draws_rest", None)
         manifest.write_text(json.dumps(body))
-    fuzz.reseal(run)
+    reseal(run)
     refused(("resume", run, "--sweeps", "20", "-q"), "draws_rest is missing")
 
 
@@ -159,7 +160,7 @@ def test_a_held_out_pair_out_of_range_is_refused(run):
 def test_another_type_or_byte_order_is_refused(run, dtype):
     path = run / "posterior" / "community.npy"
     np.save(path, np.load(path).astype(dtype))
-    fuzz.reseal(run)
+    reseal(run)
     refused(("predict", run, run.parent / "pairs"), f"community.npy holds the type {dtype}, not <i4")
 
 
@@ -170,14 +171,14 @@ def test_a_header_that_promises_more_than_the_file_has_takes_no_memory(run):
     path.write_bytes(
         data.replace(shape + b", }" + b" " * 9, b"(99999999999,), }" + b" " * (len(shape) - 5), 1)
     )
-    fuzz.reseal(run)
+    reseal(run)
     refused(("predict", run, run.parent / "pairs"), "mean.npy cannot be read")
 
 
 def test_names_of_arrays_lead_nowhere_else(run):
     manifest = json.loads((run / "run.json").read_text())
     (run / "run.json").write_text(json.dumps(manifest | {"trace": ["../../outside"]}))
-    fuzz.reseal(run)
+    reseal(run)
     refused(("predict", run, run.parent / "pairs"), "is not the name of an array")
 
 
@@ -196,8 +197,8 @@ def fuzz_in_a_process(*words: object) -> subprocess.CompletedProcess:
     )
 
 
-def fuzzed(cases: int, sampler: str) -> None:
-    done = fuzz_in_a_process("--cases", cases, "--sampler", sampler)
+def fuzzed(cases: int, kind: str) -> None:
+    done = fuzz_in_a_process("--cases", cases, "--kind", kind)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
 
 
