@@ -25,7 +25,7 @@ from reseal import reseal
 INTEGERS = (-1, 0, 1, 2, 3, 59, 60, 61, 255, 300, 65535, 2**31 - 1, -(2**31), 2**40, 2**63 - 1, -(2**63))
 FLOATS = (0.0, -1.0, 1.0, 2.0, 1e-300, 1e300, float("inf"), float("-inf"), float("nan"))
 VALUES: tuple[Any, ...] = (
-    None, True, -1, 0, 1, 7, 10**6, 2**40, 2**70, 0.5, -0.5, 1e300, float("nan"), float("inf"), "", "x", "../x",
+    None, True, -1, 0, 1, 7, 10**6, 2**40, 2**70, 10**400, 0.5, -0.5, 1e300, float("nan"), float("inf"), "", "x", "../x",
     "\x1b[2J", "/dev/zero", [], [1], {}, {"a": 1},
 )  # fmt: skip
 # Names that lead out of a folder, or to another array.
@@ -84,8 +84,8 @@ def change_array(path: Path, chance: random.Random) -> str:
 def change_manifest(path: Path, chance: random.Random) -> str:
     """Change, remove, add or rename one value somewhere in a manifest; each value has the same chance."""
     body = json.loads(path.read_text())
-    # Checksums are made right again later: to change them is to do nothing.
-    places = [place for place in _places(body) if place[1] not in ("sha256", "checksum")]
+    # Checksums and sizes are made right again later: to change them is to do nothing.
+    places = [place for place in _places(body) if place[1] not in ("sha256", "bytes", "checksum")]
     holder, key = chance.choice(places)
     what = chance.choice(["value", "value", "value", "remove", "add", "rename"])
     value = chance.choice(VALUES)
@@ -162,21 +162,25 @@ def choose_file(paths: list[Path], chance: random.Random) -> Path:
     return chance.choice(read if chance.random() < 0.8 else of_kind)
 
 
-def mutate(folder: Path, chance: random.Random) -> list[str]:
-    """Change one to three things of a run; most often an array."""
+def mutate(folder: Path, chance: random.Random, only: str = "") -> list[str]:
+    """Change one to three things of a run; most often an array. `only` is what the paths of files must have."""
     done = []
     for _ in range(chance.choice([1, 1, 2, 3])):
-        plain = sorted(path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
+        plain = sorted(
+            path
+            for path in folder.rglob("*")
+            if path.is_file() and not path.is_symlink() and re.search(only, str(path.relative_to(folder)))
+        )
         arrays = [path for path in plain if path.suffix == ".npy"]
         manifests = [path for path in plain if path.suffix == ".json"]
         how = chance.random()
         try:
-            if how < 0.65 and arrays:
+            if arrays and (how < 0.65 or not manifests):
                 done.append(change_array(choose_file(arrays, chance), chance))
-            elif how < 0.93 and manifests:
+            elif manifests and (how < 0.93 or only):
                 done.append(change_manifest(choose_file(manifests, chance), chance))
-            elif how < 0.98:
-                done.append(change_file(chance.choice([*plain, folder / ".lock"]), chance))
+            elif how < 0.98 or only:
+                done.append(change_file(chance.choice(plain if only else [*plain, folder / ".lock"]), chance))
             else:
                 names = ("checkpoint", "graph", "posterior", "checkpoint/start", "checkpoint/graph")
                 done.append(change_folder(folder / chance.choice(names)))

@@ -182,6 +182,65 @@ def test_names_of_arrays_lead_nowhere_else(run):
     refused(("predict", run, run.parent / "pairs"), "is not the name of an array")
 
 
+def test_names_of_arrays_in_a_checkpoint_lead_nowhere_else(run):
+    """The file outside is whole, and its checksum is right: only its name is wrong."""
+    np.save(run.parent / "outside.npy", np.zeros(3))
+    for path in (run / "checkpoint").glob("0*/manifest.json"):
+        manifest = json.loads(path.read_text())
+        manifest["files"]["../../../outside"] = {}
+        path.write_text(json.dumps(manifest))
+    reseal(run)
+    done = CliRunner().invoke(app, ["resume", str(run), "--sweeps", "20", "-q"])
+    assert done.exit_code == 2
+    *warnings, error = done.stderr.splitlines()
+    assert all("'../../../outside' is not the name of an array" in line for line in warnings)
+    assert "none of the checkpoints is whole" in error
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("samples", -1), ("seed", True), ("sweeps", 2.5), ("created", 7), ("sampler", None), ("seconds", "x"),
+        ("total_seconds", 10**400), ("options", []), ("model", 3), ("interrupted", 1), ("peak_memory_bytes", -1),
+        ("model", {"alpha": "x"}), ("model", {"alpha": 10**400}),
+    ],
+)  # fmt: skip
+def test_a_result_with_facts_of_another_kind_is_refused(run, name, value):
+    manifest = json.loads((run / "run.json").read_text())
+    manifest["provenance"][name] = value
+    (run / "run.json").write_text(json.dumps(manifest))
+    reseal(run)
+    refused(("predict", run, run.parent / "pairs"), f"{name} in the provenance is {value!r:.80}")
+
+
+def test_a_result_without_weights_of_its_chains_weighs_them_the_same(run):
+    manifest = json.loads((run / "run.json").read_text())
+    manifest["provenance"]["pool"] = None
+    (run / "run.json").write_text(json.dumps(manifest))
+    reseal(run)
+    for words in commands(run)[:4]:
+        assert CliRunner().invoke(app, [str(word) for word in words]).exit_code == 0, words
+
+
+@pytest.mark.parametrize(
+    ("fact", "value"),
+    [
+        ("task", []), ("plan", {}), ("notes", {"threshold": 2}), ("held_out", {"kind": "x"}),
+        ("networks", {"graph": 3}), ("blockmix", 2),
+    ],
+)  # fmt: skip
+def test_a_start_with_facts_of_another_kind_is_refused(run, fact, value):
+    path = run / "checkpoint" / "start" / "manifest.json"
+    manifest = json.loads(path.read_text())
+    manifest["facts"][fact] = value
+    path.write_text(json.dumps(manifest))
+    reseal(run)
+    refused(
+        ("resume", run, "--sweeps", "20", "-q"),
+        "in the manifest" if fact != "networks" else "graph in the manifest",
+    )
+
+
 def test_a_report_is_not_written_through_a_link(run, tmp_path):
     (tmp_path / "mine").write_text("precious")
     (run / "report.html").symlink_to(tmp_path / "mine")
