@@ -25,8 +25,8 @@ from reseal import reseal
 INTEGERS = (-1, 0, 1, 2, 3, 59, 60, 61, 255, 300, 65535, 2**31 - 1, -(2**31), 2**40, 2**63 - 1, -(2**63))
 FLOATS = (0.0, -1.0, 1.0, 2.0, 1e-300, 1e300, float("inf"), float("-inf"), float("nan"))
 VALUES: tuple[Any, ...] = (
-    None, True, -1, 0, 1, 7, 10**6, 2**40, 2**70, 10**400, 0.5, -0.5, 1e300, float("nan"), float("inf"), "", "x", "../x",
-    "\x1b[2J", "/dev/zero", [], [1], {}, {"a": 1},
+    None, True, -1, 0, 1, 7, 10**6, 2**40, 2**70, 10**400, 0.5, -0.5, 1e300, float("nan"), float("inf"), "", "x",
+    "../x", "\x1b[2J", "/dev/zero", [], [1], {}, {"a": 1},
 )  # fmt: skip
 # Names that lead out of a folder, or to another array.
 NAMES = ("x", "../x", "a/b", "../elsewhere/mine", "/dev/zero", "mean", "offsets", "\x1b[2J")
