@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
@@ -20,7 +19,6 @@ sys.path.insert(0, str(Path(__file__).parent))
 import fuzz
 from changes import reseal
 
-FUZZ = Path(__file__).with_name("fuzz.py")
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="pipes and links are made with POSIX calls")
 
 
@@ -115,6 +113,77 @@ def test_checkpoints_with_crafted_entries_are_refused(run, name, at, value, expe
     for folder in (run / "checkpoint").glob("0*"):
         if (folder / f"{name}.npy").exists():
             set_entry(folder / f"{name}.npy", at, value)
+    refused(("resume", run, "--sweeps", "20", "-q"), expected)
+
+
+@pytest.mark.parametrize(
+    ("name", "at", "value", "expected"),
+    [
+        ("attribute_0_codes", 1, 2, "attribute_0_codes.npy names a text that is not there"),
+        ("attribute_0_codes", 1, -2, "attribute_0_codes.npy names a text that is not there"),
+        (
+            "attribute_0_offsets",
+            1,
+            1,
+            "attribute_0_offsets.npy cuts a character of attribute_0_text.npy in two",
+        ),
+        ("attribute_0_offsets", 2, 9, "attribute_0_offsets.npy does not fit its entries"),
+        ("attribute_0_text", 0, 255, "attribute_0_text.npy is not UTF-8 text"),
+    ],
+)
+def test_attributes_with_crafted_entries_are_refused(run, name, at, value, expected):
+    set_entry(run / "graph" / f"{name}.npy", at, value)
+    for words in (*commands(run)[:4], ("ask", run, "attribute", "club")):
+        refused(words, expected)
+
+
+@pytest.mark.parametrize("name", ["attribute_0_codes", "attribute_1_numbers"])
+def test_an_attribute_of_another_length_is_refused(run, name):
+    path = run / "graph" / f"{name}.npy"
+    np.save(path, np.load(path)[1:])
+    reseal(run)
+    refused(("ask", run, "attribute", "club"), f"{name}.npy has not one value per node")
+
+
+@pytest.fixture(scope="module")
+def popular(tmp_path_factory) -> Path:
+    """A run of the popularity model."""
+    return fuzz.make_run(tmp_path_factory.mktemp("hostile") / "popular", "popularity")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "expected"),
+    [
+        ("popularity_mean", np.nan, "popularity_mean: entry 2 is nan"),
+        ("popularity_sd", -1.0, "popularity_sd: entry 2 is -1.0"),
+        ("draws1_popularity", np.inf, "popularity of the posterior samples: entry 2 is inf"),
+        ("draws0_strengths", -0.5, "strengths of the posterior samples: entry 2 is -0.5"),
+    ],
+)
+def test_popularities_of_a_result_with_crafted_entries_are_refused(popular, tmp_path, name, value, expected):
+    run = Path(shutil.copytree(popular, tmp_path / "run"))
+    set_entry(run / "posterior" / f"{name}.npy", 2, value)
+    refused(("ask", run, "node", "n0é"), expected)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "expected"),
+    [
+        ("chain0_state_words", 3, "words: entry 0 is 3, outside"),
+        ("chain0_state_popularity", np.nan, "popularity: entry 0 is nan"),
+        ("chain1_state_rates", -1.0, "rates: entry 0 is -1.0"),
+        ("chain0_state_rho", 0.0, "rho: entry 0 is 0.0"),
+        ("chain1_summary_popularity_mean", np.inf, "popularity_mean: entry 0 is inf"),
+        ("chain0_summary_draws_popularity", -1.0, "popularity of the posterior samples: entry 0 is -1.0"),
+    ],
+)
+def test_checkpoints_of_the_popularity_model_with_crafted_entries_are_refused(
+    popular, tmp_path, name, value, expected
+):
+    run = Path(shutil.copytree(popular, tmp_path / "run"))
+    for folder in (run / "checkpoint").glob("0*"):
+        if (folder / f"{name}.npy").exists():
+            set_entry(folder / f"{name}.npy", 0, value)
     refused(("resume", run, "--sweeps", "20", "-q"), expected)
 
 
@@ -246,36 +315,3 @@ def test_a_report_is_not_written_through_a_link(run, tmp_path):
     (run / "report.html").symlink_to(tmp_path / "mine")
     refused(("report", run), "this is a symbolic link")
     assert (tmp_path / "mine").read_text() == "precious"
-
-
-def fuzz_in_a_process(*words: object) -> subprocess.CompletedProcess:
-    """Run the fuzzer in a process of its own: a crash must not take the tests with it."""
-    command = [sys.executable, FUZZ, "--seed", 7, *words]
-    return subprocess.run(
-        [str(word) for word in command], capture_output=True, text=True, timeout=600, check=False
-    )
-
-
-def fuzzed(cases: int, kind: str) -> None:
-    done = fuzz_in_a_process("--cases", cases, "--kind", kind)
-    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("check", ["check_layout", "check_finite", "check_posterior", "check_summary"])
-def test_the_fuzzer_finds_out_that_a_check_is_missing(check):
-    """These within fifty cases; others take hundreds (docs/lab-notes.md)."""
-    done = fuzz_in_a_process("--cases", 50, "--without", check, "--first", "--seconds", 10)
-    assert done.returncode != 0, done.stdout
-    assert "case 7-" in done.stdout
-
-
-@pytest.mark.slow
-def test_two_hundred_changed_folders_end_with_a_result_or_an_error():
-    fuzzed(200, "scir")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("sampler", ["sgmc", "sgmc-m", "svi", "cgs", "lmc"])
-def test_changed_checkpoints_of_every_sampler_end_with_a_result_or_an_error(sampler):
-    fuzzed(40, sampler)
