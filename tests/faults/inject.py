@@ -1,9 +1,9 @@
 """Let every write, sync and change of a name in the folder of a run fail once, or kill the process there, one by one.
 
 Two commands are disturbed: a new run, and a run with a result that is extended, of the popularity model, which has one
-more file of results. For each of their operations on files
-the command starts again from the same folder; at this operation the disk is full (ENOSPC), broken (EIO) or read-only
-(EROFS), or the process ends without a word, a write half done. Then it must hold that
+more file of results. For each of their operations on files the command starts again from the same folder; at this
+operation the disk is full (ENOSPC), broken (EIO) or read-only (EROFS), or the process ends without a word, a write half
+done. Then it must hold that
 
 - a disturbed command ends with 0, 1 or 2 and says what to do, and never calls this a defect of blockmix;
 - the last whole checkpoint is still whole, and what `load` returns is a whole result or an error;
