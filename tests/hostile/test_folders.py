@@ -294,7 +294,8 @@ def test_a_result_without_weights_of_its_chains_weighs_them_the_same(run):
 @pytest.mark.parametrize(
     ("fact", "value"),
     [
-        ("task", []), ("plan", {}), ("notes", {"threshold": 2}), ("held_out", {"kind": "x"}),
+        ("task", []), ("plan", {}), ("notes", {"threshold": 2}), ("notes", {"threshold": 10**400}),
+        ("held_out", {"kind": "x"}),
         ("networks", {"graph": 3}), ("blockmix", 2),
     ],
 )  # fmt: skip
