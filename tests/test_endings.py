@@ -148,6 +148,26 @@ def test_a_folder_that_is_removed_during_the_run_gets_its_results_all_the_same(
     assert bm.load(folder).provenance["sweeps"] == 20
 
 
+def test_a_run_whose_checkpoints_were_removed_is_not_said_to_go_on(edges, tmp_path, monkeypatch):
+    """Neither after Ctrl-C, which keeps the result, nor by `watch`."""
+    folder, advance = tmp_path / "run", Run._advance
+
+    def remove_and_interrupt(self, at):
+        advance(self, at)
+        if at.sweep == 7:
+            shutil.rmtree(folder / "checkpoint")
+            signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(Run, "_advance", remove_and_interrupt)
+    done = start(edges, folder)
+    assert done.exit_code == 0, done.stderr
+    assert "the result so far is kept; its checkpoints are gone: it cannot be continued" in done.stderr
+    seen = blockmix("watch", folder, "--once")
+    assert seen.exit_code == 0, seen.stderr
+    assert "blockmix resume" not in done.stderr + seen.stdout
+    assert "it left no checkpoint" in seen.stdout
+
+
 def test_a_folder_that_is_gone_when_the_run_fails_does_not_hide_the_failure(tmp_path, monkeypatch, edges):
     def fail(*_):
         shutil.rmtree(tmp_path / "run")

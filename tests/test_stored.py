@@ -5,6 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from blockmix import stored
 from blockmix.files import Damaged
 from blockmix.stored import (
     Checksums,
@@ -80,6 +81,62 @@ def test_one_wrong_entry_is_found_wherever_it_is(at):
     numbers[at] = np.nan
     with pytest.raises(Damaged, match=f"a: entry {at} is nan"):
         check_finite("a", numbers)
+
+
+@pytest.mark.parametrize("dtype", ["i4", "i8", "u1", "u2", "u4"])
+def test_whole_numbers_are_compared_with_both_ends(dtype):
+    """By their bits where the range begins at zero; also where its end is beyond what the type can hold."""
+    kind = np.iinfo(dtype)
+    check_range("a", np.array([0, 59], dtype=dtype), 60)
+    check_range("a", np.array([0, kind.max], dtype=dtype), kind.max + 1)
+    check_range("a", np.empty(0, dtype=dtype), 0)
+    wrong = [60, kind.max] if kind.min == 0 else [60, kind.max, -1, kind.min]
+    for value in wrong:
+        with pytest.raises(Damaged, match=f"a: entry 1 is {value}, outside 0 .. 59"):
+            check_range("a", np.array([3, value], dtype=dtype), 60)
+    if kind.min < 0:
+        with pytest.raises(Damaged, match="a: entry 0 is -1, outside 0"):
+            check_range("a", np.array([-1], dtype=dtype), 2**64)
+        check_range("a", np.array([-1, 59], dtype=dtype), 60, -1)
+        with pytest.raises(Damaged, match=r"entry 0 is -2, outside -1 .. 59"):
+            check_range("a", np.array([-2, 59], dtype=dtype), 60, -1)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_numbers_are_compared_with_both_ends(dtype):
+    """By their bits where the range begins at zero; a minus zero is a zero."""
+    largest, small = np.finfo(dtype).max, np.finfo(dtype).tiny
+    check_finite("a", np.array([0.0, 1.0], dtype=dtype), 0.0, 1.0)
+    check_finite("a", np.array([-0.0, 1.0], dtype=dtype), 0.0, 1.0)
+    check_finite("a", np.array([0.0, largest], dtype=dtype), 0.0)
+    above = np.nextafter(np.array(1.0, dtype=dtype), np.array(2.0, dtype=dtype))
+    for value in (above, -small, np.inf, -np.inf, np.nan, np.copysign(np.nan, -1.0)):
+        with pytest.raises(Damaged, match=r"a: entry 1 is .*, not a number of 0 .. 1"):
+            check_finite("a", np.array([0.5, value], dtype=dtype), 0.0, 1.0)
+    for value in (np.inf, -small, np.nan):
+        with pytest.raises(Damaged, match=r"a: entry 1 is .*, not a number of 0 .. inf"):
+            check_finite("a", np.array([0.5, value], dtype=dtype), 0.0)
+
+
+def test_rows_that_cross_parts_are_compared_as_well(monkeypatch):
+    """Parts of four entries: rows end inside of them, at their ends, and run over several."""
+    monkeypatch.setattr(stored, "_AT_ONCE", 4)
+    offsets, neighbors = (
+        np.array([0, 0, 4, 4, 11, 12, 12]),
+        np.array([0, 1, 2, 5, 0, 1, 2, 3, 4, 5, 6, 3], np.int32),
+    )
+    offsets = np.append(offsets, [12])
+    check_rows("a", offsets, neighbors)
+    for at in (3, 4, 7, 8, 10):
+        wrong = neighbors.copy()
+        wrong[at] = 7
+        with pytest.raises(Damaged, match=f"a: entry {at} is 7, outside 0 .. 6"):
+            check_rows("a", offsets, wrong)
+    for at in (1, 3, 5, 7, 8, 10):
+        wrong = neighbors.copy()
+        wrong[at] = wrong[at - 1]
+        with pytest.raises(Damaged, match=f"a: entry {at} is not above the one before it in its row"):
+            check_rows("a", offsets, wrong)
 
 
 def test_offsets_must_rise_from_zero_to_the_end():

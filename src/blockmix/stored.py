@@ -32,7 +32,7 @@ _LONGEST_HEADER = 4096
 # The entries of an .npy file begin at a multiple of so many bytes; NumPy itself takes 64.
 _ALIGNED = 16
 # Entries checked in one call: few enough to stay in the cache.
-_AT_ONCE = 1 << 17
+_AT_ONCE = 1 << 18
 # Bytes of which the checksum is computed in one call.
 _HASHED_AT_ONCE = 1 << 20
 # Threads that compute checksums while content is checked.
@@ -222,18 +222,32 @@ def _parts(array: NDArray[Any]) -> Iterator[tuple[int, NDArray[Any]]]:
         yield begin, flat[begin : begin + _AT_ONCE]
 
 
+def _largest_word(array: NDArray[Any]) -> int:
+    """Return the largest of the entries, each read as bits without a sign; 0 where there are none.
+
+    A number below zero, an infinity and what is not a number all are above every allowed one then, so that one pass
+    shows whether all entries are inside a range that begins at zero.
+    """
+    return int(array.reshape(-1).view(f"u{array.itemsize}").max(initial=0))
+
+
 def check_range(name: str, array: NDArray[Any], end: int, least: int = 0) -> None:
     """Refuse integers outside least .. end - 1."""
-    # Numbers without a sign are not below zero: half of the work is done.
-    unsigned = array.dtype.kind == "u" and least == 0
+    if least == 0 and end <= np.iinfo(array.dtype).max and _largest_word(array) < end:
+        return
     for begin, part in _parts(array):
-        if part.max() >= end or (not unsigned and part.min() < least):
+        if part.max() >= end or part.min() < least:
             at = int(np.argmax((part < least) | (part >= end)))
             raise Damaged(f"{name}: entry {begin + at} is {part[at]}, outside {least} .. {end - 1}")
 
 
 def check_finite(name: str, array: NDArray[Any], least: float = -np.inf, most: float = np.inf) -> None:
     """Refuse numbers that are not finite or outside least .. most."""
+    if array.dtype.kind == "f" and least == 0.0:
+        # Floats from zero on are in the order of their bits. A minus zero is not: it is left to the loop.
+        limit = np.array([np.finfo(array.dtype).max if most == np.inf else most], dtype=array.dtype)
+        if _largest_word(array) <= _largest_word(limit):
+            return
     for begin, part in _parts(array):
         low, high = part.min(), part.max()
         if not (np.isfinite(low) and np.isfinite(high) and low >= least and high <= most):
@@ -251,23 +265,31 @@ def check_offsets(name: str, offsets: NDArray[Any], end: int) -> None:
 
 def check_rows(name: str, offsets: NDArray[Any], neighbors: NDArray[Any]) -> None:
     """Refuse rows of nodes that are out of range or do not increase; the offsets are right already."""
-    # Neighbours may fall only where a row begins: all falls are counted, and then those.
-    falls = sum(
-        int(np.count_nonzero(part[1:] <= part[:-1]))
-        for part in (neighbors[at : at + _AT_ONCE + 1] for at in range(0, len(neighbors), _AT_ONCE))
-    )
-    begins, longer = offsets[1:-1], offsets[1:-1] > offsets[:-2]
-    if not longer.all() or (len(begins) and begins[-1] == len(neighbors)):
-        begins = begins[longer & (begins < len(neighbors))]
-    firsts, lasts = neighbors[begins], neighbors[begins - 1]
-    increase = falls == np.count_nonzero(firsts <= lasts)
-    # In rows that increase the first is the smallest and the last the largest.
-    least = min(firsts.min(initial=0), neighbors[:1].min(initial=0))
-    most = max(lasts.max(initial=-1), neighbors[-1:].max(initial=-1))
-    if increase and least >= 0 and most < len(offsets) - 1:
-        return
-    check_range(name, neighbors, len(offsets) - 1)
-    inside = np.ones(len(neighbors), dtype=bool)
-    inside[begins] = inside[:1] = False
-    at = int(np.argmax(inside[1:] & (neighbors[1:] <= neighbors[:-1]))) + 1
-    raise Damaged(f"{name}: entry {at} is not above the one before it in its row")
+    nodes = len(offsets) - 1
+    for begin, falls in _falls(offsets, neighbors):
+        # Here, while the part is in the cache, and not before the loop.
+        outside = _largest_word(neighbors[begin : begin + len(falls)]) >= nodes
+        if outside or falls.any():
+            check_range(name, neighbors, nodes)
+            at = begin + int(np.argmax(falls))
+            raise Damaged(f"{name}: entry {at} is not above the one before it in its row")
+
+
+def _falls(offsets: NDArray[Any], neighbors: NDArray[Any]) -> Iterator[tuple[int, NDArray[np.bool_]]]:
+    """Yield for parts of the neighbours where each begins, and which are not above the one before them in their row.
+
+    The array that is yielded is used again for the next part.
+    """
+    begins = range(0, len(neighbors), _AT_ONCE)
+    # The first rows that begin in each part, or after it; what begins at the end of all neighbours is empty.
+    first = np.searchsorted(offsets, [*begins, len(neighbors)])
+    scratch = np.zeros(min(_AT_ONCE, len(neighbors)), dtype=bool)
+    for i, begin in enumerate(begins):
+        part = neighbors[begin : begin + _AT_ONCE]
+        falls = scratch[: len(part)]
+        np.less_equal(part[1:], part[:-1], out=falls[1:])
+        falls[0] = part[0] <= neighbors[begin - 1]
+        # A row may begin lower than the one before it ended. Written without a condition: reading where rows begin
+        # and asking whether they are empty takes three times as long.
+        falls[offsets[first[i] : first[i + 1]] - begin] = False
+        yield begin, falls

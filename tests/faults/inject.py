@@ -1,8 +1,9 @@
 """Let every write, sync and change of a name in the folder of a run fail once, or kill the process there, one by one.
 
-Two commands are disturbed: a new run, and a run with a result that is extended. For each of their operations on files
-the command starts again from the same folder; at this operation the disk is full (ENOSPC), broken (EIO) or read-only
-(EROFS), or the process ends without a word, a write half done. Then it must hold that
+Two commands are disturbed: a new run, and a run with a result that is extended, of the popularity model, which has one
+more file of results. For each of their operations on files the command starts again from the same folder; at this
+operation the disk is full (ENOSPC), broken (EIO) or read-only (EROFS), or the process ends without a word, a write half
+done. Then it must hold that
 
 - a disturbed command ends with 0, 1 or 2 and says what to do, and never calls this a defect of blockmix;
 - the last whole checkpoint is still whole, and what `load` returns is a whole result or an error;
@@ -43,7 +44,7 @@ from blockmix.cli.app import app
 from blockmix.files import Damaged, is_temporary
 from blockmix.inference import execute
 from blockmix.inference.run_folder.snapshots import read_snapshot
-from blockmix.posterior.export.files import TEXT_FILES
+from blockmix.posterior.export.files import POPULARITY, TEXT_FILES
 
 SHORT, LONG = 4, 8
 ERRORS = (errno.ENOSPC, errno.EIO, errno.EROFS)
@@ -138,7 +139,7 @@ def content(run: Path) -> dict[str, Any]:
     """Return all that a result is, without timings."""
     load(run)
     paths = [path for name in ("graph", "posterior") for path in (run / name).iterdir()]
-    paths += [run / name for name in TEXT_FILES]
+    paths += [run / name for name in (*TEXT_FILES, POPULARITY) if (run / name).exists()]
     found: dict[str, Any] = {
         str(path.relative_to(run)): path.read_bytes() for path in paths if path.name != "trace_seconds.npy"
     }
@@ -172,6 +173,8 @@ class Scenario:
         graph = planted(60, 3, degree=8, seed=4).graph
         edges.write_text("".join(f"n{a} n{b}\n" for a, b in graph.edges()))
         options = (
+            "--model",
+            "popularity" if extended else "assortative",
             "-k",
             3,
             "--warm-up",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
@@ -18,8 +17,8 @@ from blockmix.graph.graph import Graph
 
 sys.path.insert(0, str(Path(__file__).parent))
 import fuzz
+from changes import reseal
 
-FUZZ = Path(__file__).with_name("fuzz.py")
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="pipes and links are made with POSIX calls")
 
 
@@ -41,7 +40,7 @@ def set_entry(path: Path, at: int, value: float) -> None:
     array.reshape(-1)[at] = value
     np.save(path, array)
     run = next(parent for parent in path.parents if (parent / "status.json").exists())
-    fuzz.reseal(run)
+    reseal(run)
 
 
 def commands(run: Path) -> list[tuple[str, ...]]:
@@ -117,10 +116,81 @@ def test_checkpoints_with_crafted_entries_are_refused(run, name, at, value, expe
     refused(("resume", run, "--sweeps", "20", "-q"), expected)
 
 
+@pytest.mark.parametrize(
+    ("name", "at", "value", "expected"),
+    [
+        ("attribute_0_codes", 1, 2, "attribute_0_codes.npy names a text that is not there"),
+        ("attribute_0_codes", 1, -2, "attribute_0_codes.npy names a text that is not there"),
+        (
+            "attribute_0_offsets",
+            1,
+            1,
+            "attribute_0_offsets.npy cuts a character of attribute_0_text.npy in two",
+        ),
+        ("attribute_0_offsets", 2, 9, "attribute_0_offsets.npy does not fit its entries"),
+        ("attribute_0_text", 0, 255, "attribute_0_text.npy is not UTF-8 text"),
+    ],
+)
+def test_attributes_with_crafted_entries_are_refused(run, name, at, value, expected):
+    set_entry(run / "graph" / f"{name}.npy", at, value)
+    for words in (*commands(run)[:4], ("ask", run, "attribute", "club")):
+        refused(words, expected)
+
+
+@pytest.mark.parametrize("name", ["attribute_0_codes", "attribute_1_numbers"])
+def test_an_attribute_of_another_length_is_refused(run, name):
+    path = run / "graph" / f"{name}.npy"
+    np.save(path, np.load(path)[1:])
+    reseal(run)
+    refused(("ask", run, "attribute", "club"), f"{name}.npy has not one value per node")
+
+
+@pytest.fixture(scope="module")
+def popular(tmp_path_factory) -> Path:
+    """A run of the popularity model."""
+    return fuzz.make_run(tmp_path_factory.mktemp("hostile") / "popular", "popularity")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "expected"),
+    [
+        ("popularity_mean", np.nan, "popularity_mean: entry 2 is nan"),
+        ("popularity_sd", -1.0, "popularity_sd: entry 2 is -1.0"),
+        ("draws1_popularity", np.inf, "popularity of the posterior samples: entry 2 is inf"),
+        ("draws0_strengths", -0.5, "strengths of the posterior samples: entry 2 is -0.5"),
+    ],
+)
+def test_popularities_of_a_result_with_crafted_entries_are_refused(popular, tmp_path, name, value, expected):
+    run = Path(shutil.copytree(popular, tmp_path / "run"))
+    set_entry(run / "posterior" / f"{name}.npy", 2, value)
+    refused(("ask", run, "node", "n0é"), expected)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "expected"),
+    [
+        ("chain0_state_words", 3, "words: entry 0 is 3, outside"),
+        ("chain0_state_popularity", np.nan, "popularity: entry 0 is nan"),
+        ("chain1_state_rates", -1.0, "rates: entry 0 is -1.0"),
+        ("chain0_state_rho", 0.0, "rho: entry 0 is 0.0"),
+        ("chain1_summary_popularity_mean", np.inf, "popularity_mean: entry 0 is inf"),
+        ("chain0_summary_draws_popularity", -1.0, "popularity of the posterior samples: entry 0 is -1.0"),
+    ],
+)
+def test_checkpoints_of_the_popularity_model_with_crafted_entries_are_refused(
+    popular, tmp_path, name, value, expected
+):
+    run = Path(shutil.copytree(popular, tmp_path / "run"))
+    for folder in (run / "checkpoint").glob("0*"):
+        if (folder / f"{name}.npy").exists():
+            set_entry(folder / f"{name}.npy", 0, value)
+    refused(("resume", run, "--sweeps", "20", "-q"), expected)
+
+
 @pytest.fixture(scope="module")
 def bulk_run(tmp_path_factory) -> Path:
     """A run whose posterior samples have an even rest."""
-    return fuzz.make_run(tmp_path_factory.mktemp("hostile") / "bulk", "sgmc-m", threshold=0.6)
+    return fuzz.make_run(tmp_path_factory.mktemp("hostile") / "bulk", "bulk")
 
 
 @pytest.mark.parametrize(
@@ -135,7 +205,7 @@ def test_a_result_whose_rest_was_changed_is_refused(bulk_run, tmp_path, change, 
     run = Path(shutil.copytree(bulk_run, tmp_path / "run"))
     (tmp_path / "pairs").write_text("0 1\n")
     change(run / "posterior" / "draws0_rest.npy")
-    fuzz.reseal(run)
+    reseal(run)
     refused(("predict", run, tmp_path / "pairs"), expected)
 
 
@@ -146,7 +216,7 @@ def test_a_checkpoint_whose_samples_lost_their_rest_is_refused(bulk_run, tmp_pat
         body = json.loads(manifest.read_text())
         body["files"].pop("chain0_summary_draws_rest", None)
         manifest.write_text(json.dumps(body))
-    fuzz.reseal(run)
+    reseal(run)
     refused(("resume", run, "--sweeps", "20", "-q"), "draws_rest is missing")
 
 
@@ -159,7 +229,7 @@ def test_a_held_out_pair_out_of_range_is_refused(run):
 def test_another_type_or_byte_order_is_refused(run, dtype):
     path = run / "posterior" / "community.npy"
     np.save(path, np.load(path).astype(dtype))
-    fuzz.reseal(run)
+    reseal(run)
     refused(("predict", run, run.parent / "pairs"), f"community.npy holds the type {dtype}, not <i4")
 
 
@@ -170,15 +240,75 @@ def test_a_header_that_promises_more_than_the_file_has_takes_no_memory(run):
     path.write_bytes(
         data.replace(shape + b", }" + b" " * 9, b"(99999999999,), }" + b" " * (len(shape) - 5), 1)
     )
-    fuzz.reseal(run)
+    reseal(run)
     refused(("predict", run, run.parent / "pairs"), "mean.npy cannot be read")
 
 
 def test_names_of_arrays_lead_nowhere_else(run):
     manifest = json.loads((run / "run.json").read_text())
     (run / "run.json").write_text(json.dumps(manifest | {"trace": ["../../outside"]}))
-    fuzz.reseal(run)
+    reseal(run)
     refused(("predict", run, run.parent / "pairs"), "is not the name of an array")
+
+
+def test_names_of_arrays_in_a_checkpoint_lead_nowhere_else(run):
+    """The file outside is whole, and its checksum is right: only its name is wrong."""
+    np.save(run.parent / "outside.npy", np.zeros(3))
+    for path in (run / "checkpoint").glob("0*/manifest.json"):
+        manifest = json.loads(path.read_text())
+        manifest["files"]["../../../outside"] = {}
+        path.write_text(json.dumps(manifest))
+    reseal(run)
+    done = CliRunner().invoke(app, ["resume", str(run), "--sweeps", "20", "-q"])
+    assert done.exit_code == 2
+    *warnings, error = done.stderr.splitlines()
+    assert all("'../../../outside' is not the name of an array" in line for line in warnings)
+    assert "none of the checkpoints is whole" in error
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("samples", -1), ("seed", True), ("sweeps", 2.5), ("created", 7), ("sampler", None), ("seconds", "x"),
+        ("total_seconds", 10**400), ("options", []), ("model", 3), ("interrupted", 1), ("peak_memory_bytes", -1),
+        ("model", {"alpha": "x"}), ("model", {"alpha": 10**400}),
+    ],
+)  # fmt: skip
+def test_a_result_with_facts_of_another_kind_is_refused(run, name, value):
+    manifest = json.loads((run / "run.json").read_text())
+    manifest["provenance"][name] = value
+    (run / "run.json").write_text(json.dumps(manifest))
+    reseal(run)
+    refused(("predict", run, run.parent / "pairs"), f"{name} in the provenance is {value!r:.80}")
+
+
+def test_a_result_without_weights_of_its_chains_weighs_them_the_same(run):
+    manifest = json.loads((run / "run.json").read_text())
+    manifest["provenance"]["pool"] = None
+    (run / "run.json").write_text(json.dumps(manifest))
+    reseal(run)
+    for words in commands(run)[:4]:
+        assert CliRunner().invoke(app, [str(word) for word in words]).exit_code == 0, words
+
+
+@pytest.mark.parametrize(
+    ("fact", "value"),
+    [
+        ("task", []), ("plan", {}), ("notes", {"threshold": 2}), ("notes", {"threshold": 10**400}),
+        ("held_out", {"kind": "x"}),
+        ("networks", {"graph": 3}), ("blockmix", 2),
+    ],
+)  # fmt: skip
+def test_a_start_with_facts_of_another_kind_is_refused(run, fact, value):
+    path = run / "checkpoint" / "start" / "manifest.json"
+    manifest = json.loads(path.read_text())
+    manifest["facts"][fact] = value
+    path.write_text(json.dumps(manifest))
+    reseal(run)
+    refused(
+        ("resume", run, "--sweeps", "20", "-q"),
+        "in the manifest" if fact != "networks" else "graph in the manifest",
+    )
 
 
 def test_a_report_is_not_written_through_a_link(run, tmp_path):
@@ -186,36 +316,3 @@ def test_a_report_is_not_written_through_a_link(run, tmp_path):
     (run / "report.html").symlink_to(tmp_path / "mine")
     refused(("report", run), "this is a symbolic link")
     assert (tmp_path / "mine").read_text() == "precious"
-
-
-def fuzz_in_a_process(*words: object) -> subprocess.CompletedProcess:
-    """Run the fuzzer in a process of its own: a crash must not take the tests with it."""
-    command = [sys.executable, FUZZ, "--seed", 7, *words]
-    return subprocess.run(
-        [str(word) for word in command], capture_output=True, text=True, timeout=600, check=False
-    )
-
-
-def fuzzed(cases: int, sampler: str) -> None:
-    done = fuzz_in_a_process("--cases", cases, "--sampler", sampler)
-    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("check", ["check_layout", "check_finite", "check_posterior", "check_summary"])
-def test_the_fuzzer_finds_out_that_a_check_is_missing(check):
-    """These within fifty cases; others take hundreds (docs/lab-notes.md)."""
-    done = fuzz_in_a_process("--cases", 50, "--without", check, "--first", "--seconds", 10)
-    assert done.returncode != 0, done.stdout
-    assert "case 7-" in done.stdout
-
-
-@pytest.mark.slow
-def test_two_hundred_changed_folders_end_with_a_result_or_an_error():
-    fuzzed(200, "scir")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("sampler", ["sgmc", "sgmc-m", "svi", "cgs", "lmc"])
-def test_changed_checkpoints_of_every_sampler_end_with_a_result_or_an_error(sampler):
-    fuzzed(40, sampler)

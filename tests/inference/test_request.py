@@ -140,6 +140,8 @@ def test_what_depends_on_the_network_is_filled_in():
         ("held_out", "x", "held_out must be a share of the links.*not 'x'"),
         ("held_out", [0.1], "held_out must be a share of the links"),
         ("held_out", float("nan"), "held_out must be a share of the links.*not nan"),
+        ("sampler", [], "sampler must be the name of a sampler, not \\[\\]"),
+        ("checkpoint", "a\0b", "checkpoint must be the path of a folder: .* has a NUL character"),
         ("threads", float("nan"), "threads must be a whole number of at least 1, not nan"),
         ("threads", 1e30, "threads must be at most 4,096, not 1e\\+30"),
         ("sweeps", 1e30, "sweeps must be at most 4,000,000,000, not 1e\\+30"),

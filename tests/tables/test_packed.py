@@ -5,7 +5,7 @@ import pytest
 
 from blockmix.tables.packed import LEAST_WEIGHT, WEIGHT_SCALE, count_used, pack
 from blockmix.tables.predictor import Predictor
-from blockmix.tables.samples import PosteriorSample, SampleStore, sample_limit
+from blockmix.tables.samples import PosteriorSample, SampleStore, _row_sums, sample_limit
 
 HALF_A_STEP = 0.5 / WEIGHT_SCALE
 
@@ -99,3 +99,12 @@ def test_the_limit_is_even_and_within_its_bounds(nodes, size):
 def test_a_larger_sample_never_raises_the_limit():
     limits = [sample_limit(10**6, size) for size in (10**5, 10**6, 10**7, 10**8)]
     assert limits == sorted(limits, reverse=True)
+
+
+@pytest.mark.parametrize("kind", [np.uint8, np.uint16, np.uint32])
+@pytest.mark.parametrize("nodes", [0, 1, 255, 256, 257, 1000])
+def test_row_lengths_are_added_up_exactly(kind, nodes):
+    """Also where all are as long as their type allows: 256 bytes of 255 just fit into 16 bits."""
+    counts = np.full((2, nodes), np.iinfo(kind).max, dtype=kind)
+    counts[1] = np.arange(nodes) % 5
+    np.testing.assert_array_equal(_row_sums(counts), counts.astype(np.int64).sum(axis=1))

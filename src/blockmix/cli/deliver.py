@@ -174,11 +174,16 @@ def _warn_early_end(post: Posterior, folder: RunFolder | None, failed: bool) -> 
         return
     impression = ", still in warm-up: this is a first impression" if early else ""
     kept = "" if failed else "; the result so far is kept"
-    more = (
-        f"; go on with blockmix resume {quote(str(folder.path))}"
-        if folder is not None and folder.resumable
-        else ""
-    )
+    more = ""
+    if folder is not None and folder.resumable:
+        from blockmix.inference.run_folder.folder import has_run
+
+        # Somebody may have removed the checkpoints during the run.
+        more = (
+            f"; go on with blockmix resume {quote(str(folder.path))}"
+            if has_run(folder.path)
+            else "; its checkpoints are gone: it cannot be continued"
+        )
     warn(f"interrupted after {sweeps}{impression}{kept}{more}")
 
 

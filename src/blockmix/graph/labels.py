@@ -80,6 +80,14 @@ class Labels:
             return "text"
         return "range" if self.integers is None else "integer"
 
+    def with_control(self) -> str | None:
+        """Return the first label with a control character, such as a form feed; None where there is none."""
+        blank = ord(" ")
+        if self.text is None or self.text_offsets is None or self.text.min(initial=blank) >= blank:
+            return None
+        at = int(np.argmax(self.text < blank))
+        return str(self[int(np.searchsorted(self.text_offsets, at, side="right")) - 1])
+
     def __len__(self) -> int:
         return self.count
 

@@ -111,8 +111,8 @@ def fit(
     """
     refuse_misnamed(options)
     request = FitRequest(
-        communities=communities, model=model, sampler=sampler or "", options=options, seed=seed, chains=chains,
-        sweeps=sweeps, time_limit=time_limit, warm_up=warm_up, init=init, held_out=held_out,
+        communities=communities, model=model, sampler="" if sampler is None else sampler, options=options, seed=seed,
+        chains=chains, sweeps=sweeps, time_limit=time_limit, warm_up=warm_up, init=init, held_out=held_out,
         held_out_kind=held_out_kind, alpha=alpha, eta=eta, background=background, threads=threads, device=device,
         checkpoint=checkpoint, checkpoint_every=checkpoint_every, force=force,
     )  # fmt: skip

@@ -223,6 +223,8 @@ class FitRequest:
         """Refuse values that no check of a number or a name would see."""
         if not isinstance(self.force, bool):
             raise InputError(f"force must be True or False, not {self.force!r:.80}")
+        if not isinstance(self.sampler, str):
+            raise InputError(f"sampler must be the name of a sampler, not {self.sampler!r:.80}")
         place = self.checkpoint
         if (
             place is not None
@@ -230,6 +232,8 @@ class FitRequest:
             and not hasattr(place, "checkpoints")
         ):
             raise InputError(f"checkpoint must be the path of a folder, not {place!r:.80}")
+        if isinstance(place, str | os.PathLike) and "\0" in os.fspath(place):
+            raise InputError(f"checkpoint must be the path of a folder: {place!r:.80} has a NUL character")
 
     def _check_hold_out(self) -> None:
         kind, share = self.held_out_kind, self.held_out

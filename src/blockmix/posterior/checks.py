@@ -167,8 +167,8 @@ def check_provenance(facts: object) -> None:
         _check_fact(facts, name, lambda value: isinstance(value, str))
     for name in _SECONDS:
         _check_fact(facts, name, lambda value: _is_number(value) and 0 <= value < 1e15)
-    for name in ("model", "options"):
-        _check_fact(facts, name, lambda value: isinstance(value, dict))
+    _check_fact(facts, "options", lambda value: isinstance(value, dict))
+    _check_fact(facts, "model", _is_model)
     _check_fact(facts, "interrupted", lambda value: isinstance(value, bool))
     _check_fact(
         facts, "peak_memory_bytes", lambda value: value is None or (_is_number(value) and 0 <= value < 2**63)
@@ -180,5 +180,13 @@ def _check_fact(facts: dict[str, Any], name: str, fits: Any) -> None:
         raise Damaged(f"{name} in the provenance is {facts[name]!r:.80}")
 
 
+def _is_model(value: object) -> bool:
+    """Return whether this may be the prior of a run; `transform` takes alpha from it."""
+    return isinstance(value, dict) and (value.get("alpha") is None or _is_number(value["alpha"]))
+
+
 def _is_number(value: object) -> bool:
-    return isinstance(value, float | int) and not isinstance(value, bool) and math.isfinite(value)
+    if isinstance(value, bool) or not isinstance(value, float | int):
+        return False
+    # A whole number of JSON may be too large for a float.
+    return math.isfinite(value) if isinstance(value, float) else abs(value) < 2**1023

@@ -207,7 +207,7 @@ class Posterior(Answers):
     @property
     def chain_weights(self) -> NDArray[np.float64]:
         """How much each chain counts in all means and predictions; they sum to one (`blockmix.posterior.pooling`)."""
-        weights = self.provenance.get("pool", {}).get("weights")
+        weights = (self.provenance.get("pool") or {}).get("weights")
         chains = len(self.draws)
         return (
             np.full(chains, 1.0 / max(chains, 1))

@@ -195,10 +195,7 @@ def check_samples(arrays: Mapping[str, NDArray[Any]], nodes: int, strengths: tup
     check_layout(arrays, layout)
     check_range("sweep of the posterior samples", arrays["sweep"], 2**62)
     check_range("lengths of the posterior samples", arrays["lengths"], entries + 1)
-    # A row has at most as many entries as there are communities; sums of single bytes are exact in 32 bits, which is
-    # three times as fast.
-    wide = np.uint32 if arrays["counts"].itemsize == 1 and nodes < 2**24 else np.int64
-    summed = arrays["counts"].sum(axis=1, dtype=wide)
+    summed = _row_sums(arrays["counts"])
     if arrays["lengths"].sum() != entries or (summed != arrays["lengths"]).any():
         raise Damaged(
             "the rows of the posterior samples do not add up: counts, lengths and communities differ"
@@ -211,6 +208,17 @@ def check_samples(arrays: Mapping[str, NDArray[Any]], nodes: int, strengths: tup
         check_finite("popularity of the posterior samples", arrays["popularity"], 0.0)
         most = np.inf
     check_finite("strengths of the posterior samples", arrays["strengths"], 0.0, most)
+
+
+def _row_sums(counts: NDArray[np.unsignedinteger]) -> NDArray[np.int64]:
+    """Return the sum of each row. Single bytes are added 256 at a time in 16 bits: exact, and twice as fast."""
+    if counts.itemsize > 1:
+        return np.asarray(counts.sum(axis=1, dtype=np.int64))
+    whole = counts.shape[1] // 256 * 256
+    parts = counts[:, :whole].reshape(len(counts), 256, -1).sum(axis=1, dtype=np.uint16)
+    return np.asarray(
+        parts.sum(axis=1, dtype=np.int64) + counts[:, whole:].sum(axis=1, dtype=np.int64), dtype=np.int64
+    )
 
 
 def samples_from(arrays: Mapping[str, NDArray[Any]]) -> tuple[PosteriorSample, ...]:

@@ -157,3 +157,11 @@ def test_odd_options_are_named(read, options, message):
 def test_options_of_tables_do_not_go_with_other_formats(read):
     with pytest.raises(InputError, match="sep: a file in the format 'json' has no columns"):
         read('[["a", "b"]]', sep=",")
+
+
+@pytest.mark.parametrize("text", ["\x0c1 2\n2 3\n", "2 3\nann \x0c1\n", "é1 \x0c1\n"])
+def test_a_label_with_a_form_feed_is_pointed_out(read, text):
+    """It is part of the label, but most files that have one mean a blank."""
+    notes = read(text).summary.notes
+    assert notes == (r"a label has control characters, '\x0c1': only blanks and tabs are blank",)
+    assert read(text.replace("\x0c", "")).summary.notes == ()

@@ -149,10 +149,9 @@ def _state(folder: Path, record: dict[str, Any]) -> list[str]:
     from blockmix.inference.run_folder.folder import has_run
 
     who = f"process {record['pid']} on {record['host']}"
-    resumable = record.get("checkpoint_sweep") is not None or has_run(folder)
     resume = (
         f"go on with: blockmix resume {quote(str(folder))}"
-        if resumable
+        if has_run(folder)
         else "it left no checkpoint: fit again"
     )
     age = record.get("age") or 0.0

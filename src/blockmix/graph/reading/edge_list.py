@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from blockmix.errors import GraphFormatError
+from blockmix.errors import GraphFormatError, readable
 from blockmix.graph.build import node_dtype
 from blockmix.graph.edges import assemble
 from blockmix.graph.graph import Graph
@@ -245,6 +245,8 @@ def _notes(top: Preamble, listed: _Listed, labels: Labels) -> tuple[str, ...]:
             f"the first line '{pair[0]} {pair[1]}' was read as a link but fits the counts of this file: "
             "if it is a header, remove it or start it with #"
         )
+    if (odd := labels.with_control()) is not None:
+        notes.append(f"a label has control characters, {readable(odd)}: only blanks and tabs are blank")
     return tuple(notes)
 
 

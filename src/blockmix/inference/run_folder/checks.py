@@ -43,7 +43,8 @@ def _count(value: Any) -> bool:
 
 
 def _number(value: Any) -> bool:
-    return isinstance(value, float | int) and not isinstance(value, bool) and math.isfinite(value)
+    # A whole number of JSON may be too large for a float.
+    return abs(value) < 2**1023 if _whole(value) else isinstance(value, float) and math.isfinite(value)
 
 
 def _share(value: Any) -> bool:
