@@ -18,6 +18,8 @@ THRESHOLD = 0.1
 BRIDGE_SHARE, BRIDGE_LOWER = 0.1, 0.02
 _LOWER_5_PERCENT = 1.645
 MOST_CERTAIN, MOST_NEIGHBOURS = 6, 4
+# A community is named by so many of its most certain members.
+NAMED_BY = 3
 # Intervals of more entries than this are computed once for each pair of mean and sd in steps of 0.001.
 _MANY = 50_000
 
@@ -69,6 +71,20 @@ class Findings:
         rank = np.arange(len(nodes)) - np.searchsorted(nodes, nodes)
         second = np.flatnonzero(rank == 1)
         return nodes[second[np.argsort(-mean[second], kind="stable")]]
+
+    @cached_property
+    def names(self) -> dict[int, str]:
+        """A name for every listed community: the labels of its most certain members."""
+        labels = self.post.graph.labels
+        return {
+            number: ", ".join(str(labels[int(a)]) for a in nodes[:NAMED_BY])
+            for number, nodes in self.certain.items()
+        }
+
+    @cached_property
+    def certain(self) -> dict[int, NDArray[np.int64]]:
+        """The most certain members of every listed community."""
+        return self.certain_members()
 
     def certain_members(self) -> dict[int, NDArray[np.int64]]:
         """Return for every community the members whose lower bound is highest."""
