@@ -268,8 +268,8 @@ const rows = new Map(core.communities.number.map((number, row) => [number, row])
 export const rowOf = (community) => rows.get(community);
 
 /** A name for a community: labels of its most certain members. */
-export function nameOf(community) {
+export function nameOf(community, count = 3) {
   const row = rows.get(community);
   if (row === undefined) return "";
-  return core.communities.certain[row].slice(0, 3).map((a) => core.names[a]).join(", ");
+  return core.communities.certain[row].slice(0, count).map((a) => core.names[a]).join(" · ");
 }

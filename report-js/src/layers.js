@@ -7,6 +7,7 @@ const SLIVER = 0.02;
 const [SHOWN, DIMMED, CHOSEN] = [0, 1, 2];
 const MOST_LINES = 60000;
 const FEW_LINES = 1500;
+const FEW_BANDS = 150;
 const bytes = (hex) => rgb(hex).map((c) => Math.round(255 * c));
 
 /** Colours of the palette in bytes; the last one is that of nodes in no community. */
@@ -181,7 +182,7 @@ export function nodeLines(scene, pairs, choice, look) {
   const { nodes } = scene;
   const lines = new Lines(MOST_LINES);
   const shown = Math.min(pairs.length / 2, MOST_LINES);
-  const strength = Math.max(0.3, Math.min(1, Math.sqrt(FEW_LINES / Math.max(shown, 1))));
+  const strength = Math.max(0.16, Math.min(1, (FEW_LINES / Math.max(shown, 1)) ** 0.6));
   const grey = bytes(look.line);
   const last = [];
   for (let e = 0; e < pairs.length && lines.count < MOST_LINES; e += 2) {
@@ -197,7 +198,7 @@ export function nodeLines(scene, pairs, choice, look) {
     const front = !choice.near && inside;
     const index = linkColour(nodes, a, b, choice.threshold);
     const colour = index === null ? grey : PALETTE[index];
-    lines.add(ends(scene, pairs[e], pairs[e + 1]), colour, front ? (index === null ? 0.5 : 0.62) * strength : 0.07, look.ratio * 1.1);
+    lines.add(ends(scene, pairs[e], pairs[e + 1]), colour, front ? (index === null ? 0.4 : 0.6) * strength : 0.07, look.ratio * 1.1);
   }
   for (const [rowA, rowB, a, b] of last) {
     const index = linkColour(nodes, a, b, choice.threshold);
@@ -224,17 +225,18 @@ function ghostLines(lines, scene, choice, look) {
   });
 }
 
-/** Lines between the communities of a map, wide where many links run between two. */
+/** Lines between the communities of a map, wide where many links run between two, fainter where lines are many. */
 export function communityLines(map, choice, look) {
   const lines = new Lines(map.links.length / 2);
   const grey = bytes(look.line);
   if (!choice.links) return lines;
+  const thin = Math.min(1, (FEW_BANDS / Math.max(map.links.length / 2, 1)) ** 0.5);
   for (let e = 0; e < map.links.length; e += 2) {
     const [a, b] = [map.links[e], map.links[e + 1]];
     const own = choice.only === null || map.numbers[a] === choice.only || map.numbers[b] === choice.only;
     const strength = map.weight[e / 2] / 255;
-    const opacity = (choice.near || !own ? 0.12 : 1) * (0.22 + 0.4 * strength);
-    lines.add([map.x[a], map.y[a], map.x[b], map.y[b]], grey, opacity, look.ratio * (0.8 + 3 * strength));
+    const opacity = (choice.near || !own ? 0.12 : 1) * Math.max(0.1, thin * (0.25 + 0.4 * strength));
+    lines.add([map.x[a], map.y[a], map.x[b], map.y[b]], grey, opacity, look.ratio * (0.8 + 2.5 * strength));
   }
   return lines;
 }

@@ -2,7 +2,9 @@
 import { core, nameOf, rowOf } from "./data.js";
 
 const MOST_NAMES = 90;
-const LONGEST = 30;
+// Names of communities while all of the picture is in sight; more of them come with every step nearer.
+const FEW_NAMES = 22;
+const LONGEST = 26;
 // Discs that names keep clear of, at most: each frame compares every name with every disc.
 const MOST_OBSTACLES = 2000;
 
@@ -22,12 +24,13 @@ export class Lettering {
   }
 
   /** Write the names of this frame; `near` are the rows of nodes that are drawn as discs, or null at a distance. */
-  draw({ scene, camera, look, near, choice }) {
+  draw({ scene, camera, look, near, choice, hurried = false }) {
     const { context } = this;
     context.clearRect(0, 0, this.canvas.width, this.canvas.height);
     this.placed = [];
     this.discs = near && near.length <= MOST_OBSTACLES ? this.seenDiscs(scene, camera, near) : [];
     this.look = look;
+    this.tries = hurried ? 120 : 600;
     if (near) this.nodeNames(scene, camera, near, choice);
     const spacious = near && near.length && this.typicalRadius(scene, camera, near) > 4.5 * look.ratio;
     if (!spacious || scene.kind === "map") this.communityNames(scene, camera, choice);
@@ -54,7 +57,7 @@ export class Lettering {
     };
     large.sort((a, b) => scene.radius[b] - scene.radius[a]);
     for (const row of large.filter(front)) {
-      if (this.placed.length >= MOST_NAMES) return;
+      if (this.placed.length >= MOST_NAMES || this.tries-- <= 0) return;
       this.nodeName(scene, camera, row, false);
     }
   }
@@ -66,52 +69,57 @@ export class Lettering {
     this.write({ text: cut(label), x, y, size: scene.radius[row] * camera.zoom, height: 12.5, weight: marked ? 700 : 500, always: marked });
   }
 
-  /** Communities: those with the largest discs first; regions first of all while everything is far away. */
+  /** Communities: the largest first; while everything is far away, the largest of each region first of all. */
   communityNames(scene, camera, choice) {
     const { ratio } = this.look;
-    const far = camera.zoom < 1.9 * camera.whole;
-    if (far && core.regions && scene.kind !== "neighbourhood" && scene.kind !== "members") this.regionNames(scene, camera);
-    for (const { community, x, y, size } of this.communityPlaces(scene, camera)) {
-      if (this.placed.length >= MOST_NAMES) return;
-      if (choice.only !== null && community !== choice.only) continue;
+    const near = camera.zoom / camera.whole;
+    const places = this.communityPlaces(scene, camera);
+    const first = near < 1.9 && core.regions ? new Set(this.regionNames(scene, camera, places)) : new Set();
+    const most = Math.min(MOST_NAMES, FEW_NAMES * near ** 1.5);
+    for (const { community, x, y, size } of places) {
+      if (this.placed.length >= most) return;
+      if (first.has(community) || (choice.only !== null && community !== choice.only)) continue;
       const height = Math.max(11.5, Math.min(17, (0.3 * size) / ratio));
-      const name = nameOf(community);
-      const text = cut(name || String(community));
-      this.write({ text, x, y, size: 0, height, weight: 600, middle: true, always: community === choice.only });
+      this.write({ text: this.nameOf(community), x, y, size: 0, height, weight: 600, middle: true, always: community === choice.only });
     }
   }
 
+  nameOf(community) {
+    return cut(nameOf(community, 2) || String(community));
+  }
+
+  /** Communities in sight, the largest first; names go above the nodes of a drawn network, onto the discs of a map. */
   communityPlaces(scene, camera) {
     const found = [];
-    const inSight = ([x, y]) => x > 0 && y > 0 && x < camera.width && y < camera.height;
-    const add = (community, x, y, radius) => {
+    const add = (community, x, y, radius, above) => {
       const at = camera.toScreen(x, y);
       const size = radius * camera.zoom;
-      if (inSight(at)) found.push({ community, x: at[0], y: at[1], size });
+      const line = at[1] - (above ? 1.5 * size + 6 * this.look.ratio : 0);
+      if (at[0] > 0 && line > 0 && at[0] < camera.width && line < camera.height) found.push({ community, x: at[0], y: line, size });
     };
     if (scene.map) {
       const { numbers, x, y, radius } = scene.map;
-      numbers.forEach((k, i) => {
-        if (rowOf(k) !== undefined && radius[i] * camera.zoom > 7 * this.look.ratio) add(k, x[i], y[i], radius[i]);
-      });
+      numbers.forEach((k, i) => rowOf(k) !== undefined && add(k, x[i], y[i], radius[i], false));
     } else if (scene.centres) {
-      for (const [k, { x, y }] of scene.centres) {
-        const members = core.communities.members[rowOf(k)];
-        add(k, x, y, Math.sqrt(members) * scene.radius[0]);
-      }
+      for (const [k, { x, y, spread }] of scene.centres) add(k, x, y, spread, true);
     }
-    return found.sort((a, b) => b.size - a.size || a.community - b.community);
+    const members = (k) => core.communities.members[rowOf(k)];
+    return found.sort((a, b) => members(b.community) - members(a.community) || a.community - b.community);
   }
 
-  /** Regions are written at the largest of their communities, with its name. */
-  regionNames(scene, camera) {
-    const places = new Map(this.communityPlaces(scene, camera).map((place) => [place.community, place]));
+  /** Write the name of the largest community of every region; returns these communities. */
+  regionNames(scene, camera, places) {
+    if (scene.kind !== "map" && scene.kind !== "network") return [];
+    const known = new Map(places.map((place) => [place.community, place]));
+    const named = [];
     for (const communities of core.regions) {
-      const shown = communities.map((k) => places.get(k)).filter(Boolean);
-      if (communities.length < 2 || !shown.length) continue;
-      const first = shown.reduce((a, b) => (b.size > a.size ? b : a));
-      this.write({ text: cut(nameOf(first.community)), x: first.x, y: first.y, size: 0, height: 15, weight: 700, middle: true });
+      const shown = communities.map((k) => known.get(k)).filter(Boolean);
+      if (communities.length < 2 || !shown.length || named.length >= FEW_NAMES / 2) continue;
+      const largest = shown.reduce((a, b) => (b.size > a.size ? b : a));
+      this.write({ ...largest, text: this.nameOf(largest.community), size: 0, height: 14, weight: 700, middle: true });
+      named.push(largest.community);
     }
+    return named;
   }
 
   write({ text, x, y, size, height, weight, middle = false, always = false }) {

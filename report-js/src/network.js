@@ -270,7 +270,11 @@ function drawn() {
     }
     document.documentElement.dataset.drawn = state.stage ? "webgl" : "still";
     // Names of nodes and links come after the first picture.
-    if (state.stage) everything().then(() => state.stage?.retheme());
+    everything().then(() => {
+      if (!state.stage) return;
+      state.stage.finished = () => (document.documentElement.dataset.complete = "true");
+      state.stage.retheme();
+    });
   })();
   return state.starting;
 }

@@ -103,8 +103,8 @@ export class Painter {
     this.texture ??= gl.createTexture();
     gl.bindTexture(gl.TEXTURE_2D, this.texture);
     gl.texImage2D(gl.TEXTURE_2D, 0, gl.RGBA16F, canvas.width, canvas.height, 0, gl.RGBA, gl.HALF_FLOAT, null);
-    gl.texParameteri(gl.TEXTURE_2D, gl.TEXTURE_MIN_FILTER, gl.NEAREST);
-    gl.texParameteri(gl.TEXTURE_2D, gl.TEXTURE_MAG_FILTER, gl.NEAREST);
+    gl.texParameteri(gl.TEXTURE_2D, gl.TEXTURE_MIN_FILTER, gl.LINEAR);
+    gl.texParameteri(gl.TEXTURE_2D, gl.TEXTURE_MAG_FILTER, gl.LINEAR);
     this.frame ??= gl.createFramebuffer();
     gl.bindFramebuffer(gl.FRAMEBUFFER, this.frame);
     gl.framebufferTexture2D(gl.FRAMEBUFFER, gl.COLOR_ATTACHMENT0, gl.TEXTURE_2D, this.texture, 0);
@@ -155,13 +155,24 @@ export class Painter {
     if (this.counts.discs && look.discs) this.drawDiscs(camera, look);
   }
 
-  drawPoints(camera, { size, weight, blur, most, count }) {
-    const { gl } = this;
+  /** Add points `begin` to `end` to those drawn before, or start anew at 0; a sample of all is shown as if it were all. */
+  drawPoints(camera, { size, weight, blur, most, begin, end, coarse }) {
+    const { gl, canvas } = this;
     if (!this.counts.points) return;
+    const first = this.sums ? begin : 0;
+    // Soft points need not be added up at every pixel: they are at every second or fourth, in a corner of the target.
+    const grain = this.sums ? coarse : 1;
+    const part = [Math.ceil(canvas.width / grain), Math.ceil(canvas.height / grain)];
     const target = this.sums ? this.sumTarget() : null;
     gl.bindFramebuffer(gl.FRAMEBUFFER, this.sums ? target : null);
     if (this.sums) {
-      gl.clear(gl.COLOR_BUFFER_BIT);
+      gl.viewport(0, 0, ...part);
+      if (!first) {
+        gl.enable(gl.SCISSOR_TEST);
+        gl.scissor(0, 0, ...part);
+        gl.clear(gl.COLOR_BUFFER_BIT);
+        gl.disable(gl.SCISSOR_TEST);
+      }
       gl.blendFunc(gl.ONE, gl.ONE);
     } else gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
     const entry = this.use("points", camera);
@@ -169,16 +180,17 @@ export class Painter {
     this.attribute(entry, "place", { buffer: places, size: 2, type: gl.FLOAT });
     this.attribute(entry, "colour", { buffer: colours, size: 4, type: gl.UNSIGNED_BYTE, stride: 8, norm: true });
     this.attribute(entry, "trait", { buffer: colours, size: 2, type: gl.UNSIGNED_BYTE, stride: 8, offset: 4, norm: true });
-    gl.uniform1f(entry.uniforms.size, size);
+    gl.uniform1f(entry.uniforms.size, Math.max(size / grain, 1));
     gl.uniform1f(entry.uniforms.weight, weight);
     gl.uniform1f(entry.uniforms.blur, blur);
-    gl.drawArrays(gl.POINTS, 0, Math.min(count, this.counts.points));
+    if (end > first) gl.drawArrays(gl.POINTS, first, end - first);
     this.done(entry);
-    if (this.sums) this.showSums(most);
+    if (this.sums) this.showSums(most, this.counts.points / Math.max(end, 1), part);
   }
 
-  showSums(most) {
-    const { gl } = this;
+  showSums(most, gain, part) {
+    const { gl, canvas } = this;
+    gl.viewport(0, 0, canvas.width, canvas.height);
     gl.bindFramebuffer(gl.FRAMEBUFFER, null);
     gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
     const entry = this.use("density");
@@ -186,6 +198,8 @@ export class Painter {
     gl.bindTexture(gl.TEXTURE_2D, this.texture);
     gl.uniform1i(entry.uniforms.sums, 0);
     gl.uniform1f(entry.uniforms.most, most);
+    gl.uniform1f(entry.uniforms.gain, gain);
+    gl.uniform2f(entry.uniforms.part, part[0] / canvas.width, part[1] / canvas.height);
     this.attribute(entry, "corner", { buffer: this.corners, size: 2, type: gl.FLOAT });
     gl.drawArrays(gl.TRIANGLE_STRIP, 0, 4);
     this.done(entry);

@@ -29,6 +29,11 @@ class Scene {
 
   /** The part of the plane with all of it. */
   get box() {
+    this.extent ??= this.measure();
+    return this.extent;
+  }
+
+  measure() {
     let [left, low, right, high] = this.grid.box;
     let most = 0;
     for (let i = 0; i < this.count; i++) if (this.radius[i] > most) most = this.radius[i];
@@ -68,7 +73,7 @@ export function wholeScene(nodes) {
   return scene;
 }
 
-/** Where the names of communities go in a drawn network: the mean of their nodes, weighed by shares. */
+/** Where communities are in a drawn network: the mean of their nodes weighed by shares, and how far these spread. */
 function communityCentres(nodes, { x, y }) {
   const sums = new Map();
   for (let p = 0; p < nodes.count; p++) {
@@ -76,11 +81,17 @@ function communityCentres(nodes, { x, y }) {
       const k = nodes.community[i];
       if (rowOf(k) === undefined) continue;
       const weight = nodes.mean[nodes.code[i]];
-      const sum = sums.get(k) ?? [0, 0, 0];
-      sums.set(k, [sum[0] + weight, sum[1] + weight * x[p], sum[2] + weight * y[p]]);
+      if (!sums.has(k)) sums.set(k, [0, 0, 0, 0]);
+      const sum = sums.get(k);
+      [1, x[p], y[p], x[p] ** 2 + y[p] ** 2].forEach((value, j) => (sum[j] += weight * value));
     }
   }
-  return new Map([...sums].map(([k, [weight, sumX, sumY]]) => [k, { x: sumX / weight, y: sumY / weight }]));
+  return new Map(
+    [...sums].map(([k, [total, sumX, sumY, squares]]) => {
+      const [meanX, meanY] = [sumX / total, sumY / total];
+      return [k, { x: meanX, y: meanY, spread: Math.sqrt(Math.max(0, squares / total - meanX ** 2 - meanY ** 2)) }];
+    }),
+  );
 }
 
 /** The nodes around one: its neighbours, and those linked to most of them, at most a few dozen. */

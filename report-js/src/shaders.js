@@ -38,18 +38,20 @@ void main() {
 export const density = {
   vertex: `#version 300 es
 in vec2 corner;
+uniform vec2 part;
 out vec2 at;
-void main() { at = 0.5 * corner + 0.5; gl_Position = vec4(corner, 0.0, 1.0); }`,
+void main() { at = (0.5 * corner + 0.5) * part; gl_Position = vec4(corner, 0.0, 1.0); }`,
   fragment: `#version 300 es
 precision highp float;
 uniform sampler2D sums;
 uniform float most;
+uniform float gain;
 in vec2 at;
 out vec4 result;
 void main() {
   vec4 sum = texture(sums, at);
   if (sum.a < 1e-4) discard;
-  float alpha = most * (1.0 - exp(-sum.a));
+  float alpha = most * (1.0 - exp(-gain * sum.a));
   result = vec4(sum.rgb / sum.a * alpha, alpha);
 }`,
 };

@@ -8,11 +8,13 @@ import { Painter, rgb } from "./painter.js";
 
 // Nodes that are drawn as pie charts, at most; more are points.
 const MOST_DISCS = 6000;
+// On a map with more of them in sight, lines between nodes would be a tangle.
+const MOST_LINKED = 1500;
 // Around what is in sight so much more is prepared, in shares of it, so that a small move needs nothing new.
 const SPARE = 0.35;
-// While the picture moves, points are left out until a frame takes about so many milliseconds.
-const FRAME = [13, 22];
-const FEWEST_POINTS = 20000;
+// Points of a frame are as many as keep it between so many milliseconds.
+const FRAME = [18, 24];
+const [FEWEST_POINTS, FIRST_POINTS, MOST_POINTS] = [20000, 100000, 4000000];
 const STILL = 140;
 const NONE = { nodes: [], near: null, only: null, threshold: core.threshold, links: true, ghosts: false };
 
@@ -31,8 +33,12 @@ export class Stage {
     this.prepared = null;
     this.asked = false;
     this.moved = -1e9;
-    this.share = 1;
+    this.points = FIRST_POINTS;
+    this.drawn = 0;
     this.last = 0;
+    this.moving = false;
+    this.slow = false;
+    this.finished = () => {};
     listen(container, this.camera, {
       ratio: () => this.ratio,
       changed: () => this.touch(),
@@ -54,6 +60,7 @@ export class Stage {
     const fill = camera.zoom / camera.whole;
     [camera.width, camera.height] = [width, height];
     this.painter.resize(width, height);
+    this.drawn = 0;
     this.lettering.resize(width, height);
     if (this.scene) {
       camera.whole = camera.fitted(this.scene.box).zoom;
@@ -65,7 +72,7 @@ export class Stage {
   /** Show a scene, all of it. */
   show(scene) {
     this.scene = scene;
-    this.prepared = null;
+    this.renew();
     this.painter.setPoints(pointPlaces(scene), pointColours(scene, this.choice));
     const whole = this.camera.fitted(scene.box);
     // A few nodes must not fill the picture with huge discs.
@@ -80,18 +87,25 @@ export class Stage {
   /** Change what is chosen, shown alone, or shown at all. */
   choose(change) {
     Object.assign(this.choice, change);
-    this.prepared = null;
+    this.renew();
     if (this.scene) this.painter.setColours(pointColours(this.scene, this.choice));
     this.ask();
   }
 
-  retheme() {
+  /** Prepare everything anew for the next frame. */
+  renew() {
     this.prepared = null;
+    this.drawn = 0;
+  }
+
+  retheme() {
+    this.renew();
     this.ask();
   }
 
   touch() {
     this.moved = performance.now();
+    this.drawn = 0;
     this.ask();
   }
 
@@ -107,19 +121,24 @@ export class Stage {
     const gliding = this.camera.step(now);
     if (gliding) this.moved = now;
     const moving = gliding || now - this.moved < STILL;
-    this.pace(now, moving);
-    this.paint(moving ? this.share : 1);
-    if (moving) this.ask();
+    this.pace(now);
+    // A picture that moves starts anew in every frame; one that stands still gains more points in each.
+    if (moving) this.drawn = 0;
+    if (moving !== this.moving) this.drawn = 0;
+    this.moving = moving;
+    this.paint(this.drawn, this.drawn + this.points);
+    if (moving || this.drawn < this.scene.count) this.ask();
+    else this.finished();
   }
 
-  /** Fewer points while frames are slow, more while they are fast. */
-  pace(now, moving) {
+  /** How many points a frame has time for: fewer while frames are slow, more while they are fast. */
+  pace(now) {
     const took = now - this.last;
     this.last = now;
-    if (!moving || took > 1000) return;
-    const least = Math.min(1, FEWEST_POINTS / Math.max(this.scene.count, 1));
-    if (took > FRAME[1]) this.share = Math.max(least, this.share * Math.max(0.5, FRAME[1] / took));
-    else if (took < FRAME[0] + 5) this.share = Math.min(1, this.share * 1.1);
+    if (took > 1000) return;
+    this.slow = took > FRAME[1] || (this.slow && took > FRAME[0]);
+    if (took > FRAME[1]) this.points = Math.max(FEWEST_POINTS, this.points * Math.max(0.5, FRAME[1] / took));
+    else if (took < FRAME[0]) this.points = Math.min(MOST_POINTS, this.points * 1.2);
   }
 
   /** Colours and sizes of a frame. */
@@ -130,12 +149,14 @@ export class Stage {
     return { ...ink, ratio, palette: new Float32Array([...palette, ...new Array(51 - palette.length).fill(0)]) };
   }
 
-  /** Draw one frame now with this share of the points. */
-  paint(share = 1) {
+  /** Draw one frame now: points `begin` to `end` on top of those before, everything else whole. */
+  paint(begin = 0, end = Infinity) {
     const { camera, scene, painter, choice } = this;
     const look = this.look();
     this.prepare(look);
     const { near } = this.prepared;
+    const points = near ? this.glow(look) : this.dots(look);
+    this.drawn = points ? Math.min(scene.count, Math.ceil(end)) : scene.count;
     painter.draw(camera, {
       palette: look.palette,
       paper: rgb(look.paper),
@@ -143,20 +164,19 @@ export class Stage {
       least: near && scene.kind === "map" ? 1.2 * look.ratio : 1.8 * look.ratio,
       discs: near !== null,
       lines: true,
-      points: near ? this.glow(look) : this.dots(look, share),
+      points: points && { ...points, begin: Math.min(begin, scene.count), end: this.drawn },
     });
-    this.lettering.draw({ scene, camera, look, near, choice });
+    this.lettering.draw({ scene, camera, look, near, choice, hurried: this.moving && this.slow });
   }
 
   /** Points of a map: about as large as the nodes are, at least a pixel, lighter where several lie on one pixel. */
-  dots(look, share) {
+  dots(look) {
     const { camera, scene } = this;
     const unit = (scene.map?.unit ?? scene.radius[0]) * camera.zoom;
-    const size = Math.max(2.4 * look.ratio, 2.2 * unit) * (share < 1 ? 1.25 : 1);
+    const size = Math.max(2.4 * look.ratio, 2.2 * unit);
     // Points of a disc on one pixel, on average: what a pixel in the middle of a community adds up to.
-    const crowd = (share * size * size * 0.31) / Math.max(Math.PI * unit * unit, 1e-9);
-    const weight = Math.max(0.02, Math.min(1.6, 1.9 / Math.max(crowd, 1e-3)));
-    return { size, weight, blur: 1.6, most: 1, count: Math.ceil(share * scene.count) };
+    const crowd = (size * size * 0.31) / Math.max(Math.PI * unit * unit, 1e-9);
+    return { size, weight: Math.max(0.02, Math.min(1.6, 1.9 / Math.max(crowd, 1e-3))), blur: 1.6, most: 1, coarse: this.moving && this.slow ? 2 : 1 };
   }
 
   /** A soft ground in the colours of the communities behind the nodes of a drawn network. */
@@ -165,7 +185,7 @@ export class Stage {
     if (scene.kind === "map" || scene.count > MOST_DISCS) return null;
     const wide = scene.radius.reduce((sum, r) => sum + r, 0) / Math.max(scene.count, 1);
     const size = Math.min(300 * look.ratio, Math.max(24 * look.ratio, 11 * wide * camera.zoom));
-    return { size, weight: 0.35, blur: 0.3, most: 0.2, count: scene.count };
+    return { size, weight: 0.35, blur: 0.3, most: 0.24, coarse: 4 };
   }
 
   /** Buffers of what is in sight, made again when the view has left what was prepared. */
@@ -177,7 +197,7 @@ export class Stage {
       // Points are there already; only coming near changes something.
       if (!this.isNear(sight)) return;
     } else if (known && (known.all || (covers(known.box, sight) && camera.zoom > 0.5 * known.zoom && this.isNear(sight)))) return;
-    const all = scene.count <= MOST_DISCS;
+    const all = this.drawsAll;
     const box = camera.sight(SPARE);
     if (!all && !this.isNear(sight)) {
       const lines = scene.map ? communityLines(scene.map, choice, look) : nodeLines(scene, scene.links ?? [], choice, look);
@@ -187,9 +207,23 @@ export class Stage {
     }
     const near = all ? Array.from({ length: scene.count }, (_, i) => i) : scene.grid.inside(box);
     painter.setDiscs(discBuffer(scene, near, choice), near.length);
-    const lines = nodeLines(scene, all && scene.links ? scene.links : this.linksOf(near), choice, look);
+    const lines = this.linesNear(near, all, look);
     this.drawLines(lines);
     this.prepared = { near, box, zoom: camera.zoom, all };
+  }
+
+  /** Lines between the nodes in sight; between communities while there are too many of them to be told apart. */
+  linesNear(near, all, look) {
+    const { scene, choice } = this;
+    if (all && scene.links) return nodeLines(scene, scene.links, choice, look);
+    const crowded = scene.map && near.length > MOST_LINKED;
+    if (crowded && !choice.nodes.length) return communityLines(scene.map, choice, look);
+    return nodeLines(scene, this.linksOf(crowded ? choice.nodes.map((p) => scene.row(p)) : near), choice, look);
+  }
+
+  /** Whether all nodes are discs at any distance: those of a drawn network, not of a map. */
+  get drawsAll() {
+    return this.scene.kind !== "map" && this.scene.count <= MOST_DISCS;
   }
 
   drawLines(lines) {
@@ -200,7 +234,7 @@ export class Stage {
   /** Whether few enough nodes are in sight to draw each as a disc. */
   isNear(sight) {
     const { scene, camera } = this;
-    if (scene.count <= MOST_DISCS) return true;
+    if (this.drawsAll) return true;
     const unit = (scene.map?.unit ?? scene.radius[0]) * camera.zoom;
     return unit > 1.4 * this.ratio && scene.grid.countIn(sight) <= MOST_DISCS;
   }

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 
+from blockmix.posterior.posterior import Posterior
 from blockmix.posterior.structure import first_line
 from blockmix.report.communities import Findings
 from blockmix.report.markup import Markup, element, joined, void
@@ -50,11 +53,16 @@ def verdict_line(found: Findings, notes: list[Remark]) -> Markup:
     more = "Details" if not notes else counted(len(notes), "remark")
     return element(
         "p",
-        element("strong", first_line(found.post)),
+        element("strong", plain_verdict(found.post)),
         " ",
         element("a", f"{more} below", href="#overview"),
         class_=f"line {state}",
     )
+
+
+def plain_verdict(post: Posterior) -> str:
+    """Return the first line of every summary without the figures in brackets."""
+    return re.sub(r" \([^)]*\)", "", first_line(post))
 
 
 def _picture(drawing: Drawing, picture: str) -> Markup:

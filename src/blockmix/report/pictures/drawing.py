@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 from blockmix.report.communities import Findings
 from blockmix.report.pictures.colours import assign_colours
 from blockmix.report.pictures.layout import force_layout, push_apart
-from blockmix.report.pictures.places import MOST_PLACED, Places, main_discs, make_places
+from blockmix.report.pictures.places import MOST_PLACED, Places, main_discs, make_places, strongest_links
 
 # Beyond these a layout by links is a tangle of lines, and slow.
 MOST_NODES, MOST_LINKS, MOST_CENTRES = 5_000, 25_000, 250
 # Links of the graph of communities: each community keeps its strongest few.
-_LINKS_A_COMMUNITY = 3
+_LINKS_A_COMMUNITY = 2
 # How much a link inside no community pulls, compared with one inside.
 _OUTSIDE = 0.2
 # How much links pull in all, picked by eye, and the mean degree from which on each pulls less.
@@ -43,8 +43,9 @@ class Drawing:
 
 def draw(found: Findings, *, seed: int = 0) -> tuple[Drawing, NDArray[np.int64]]:
     """Draw a posterior; return also the colour of every listed community as a number into the palette."""
-    links, weight = found.community_links(min(len(found.numbers), MOST_PLACED))
-    colours = assign_colours(links, weight, len(found.numbers))
+    links, weight = found.community_links(min(len(found.placed), MOST_PLACED))
+    listed = (links < len(found.numbers)).all(axis=1)
+    colours = assign_colours(links[listed], weight[listed], len(found.numbers))
     if found.post.graph.n_nodes <= MOST_NODES:
         shown = min(len(found.numbers), MOST_CENTRES)
         inside = (links < shown).all(axis=1)
@@ -105,24 +106,18 @@ def _shares(found: Findings, shown: int) -> Any:
 
 def _map(found: Findings, links: NDArray[Any], weight: NDArray[np.float64], seed: int) -> Drawing:
     """Draw a disc for every community, its area the number of its nodes, and the strongest links between them."""
-    numbers = found.numbers[:MOST_PLACED]
+    numbers = found.placed[:MOST_PLACED]
     places = make_places(found, links, weight, main_discs(found, numbers), seed=seed)
-    chosen = strongest_links(places.links, places.weight, len(numbers))
+    # Lines between listed communities only: others are many, and grey.
+    listed = (places.links < len(found.numbers)).all(axis=1)
+    chosen = np.flatnonzero(listed)
+    strong = strongest_links(places.links[chosen], places.weight[chosen], len(numbers), _LINKS_A_COMMUNITY)
+    chosen = chosen[strong]
     drawn = places.weight[chosen]
     return Drawing(
         "map", numbers, places.centre[:-1], places.radius[:-1], places.links[chosen],
         np.sqrt(drawn / max(float(drawn.max(initial=0.0)), 1e-12)), len(places.links), places,
     )  # fmt: skip
-
-
-def strongest_links(links: NDArray[Any], weight: NDArray[np.float64], count: int) -> NDArray[np.bool_]:
-    """Return which links to draw: those that are among the strongest few of one of their two ends."""
-    ends = np.concatenate([links[:, 0], links[:, 1]])
-    order = np.lexsort((np.tile(np.arange(len(links)), 2), -np.tile(weight, 2), ends))
-    rank = np.empty(len(order), dtype=np.int64)
-    begins = np.searchsorted(ends[order], np.arange(count))
-    rank[order] = np.arange(len(order)) - begins[ends[order]]
-    return np.asarray((rank < _LINKS_A_COMMUNITY).reshape(2, -1).any(axis=0))
 
 
 def _radii(place: NDArray[np.float64], size: NDArray[np.float64], share: float = 0.1) -> NDArray[np.float64]:

@@ -77,7 +77,8 @@ def _nodes_of_map(found: Findings, drawing: Drawing, colours: NDArray[np.int64],
     node, disc, share = entries.node[keep], disc[keep], entries.mean[keep]
     nodes = min(found.post.graph.n_nodes, MOST_NODES)
     place = node_places(places, node, disc, share, nodes)
-    palette = np.array([rgb(c) for c in (*(PALETTE[i] for i in colours[:count]), REST)])
+    chosen = [PALETTE[i] for i in colours[:count]]
+    palette = np.array([rgb(c) for c in (*chosen, *[REST] * (count + 1 - len(chosen)))])
     total = np.bincount(node, share, minlength=nodes)
     mixed = np.column_stack([np.bincount(node, share * palette[disc, i], minlength=nodes) for i in range(3)])
     mixed = np.where(total[:, None] > 0, mixed / np.maximum(total, 1e-9)[:, None], palette[-1])
@@ -120,7 +121,7 @@ def all_shares(
     """Return for every disc its colours and their shares, largest first, what is in no listed community last."""
     names = {int(k): PALETTE[c] for k, c in zip(found.numbers, colours, strict=True)}
     if drawing.kind == "map":
-        return [[(names[int(k)], 1.0)] for k in drawing.ids]
+        return [[(names.get(int(k), REST), 1.0)] for k in drawing.ids]
     post = found.post
     community, mean = post.community.tolist(), post.mean.tolist()
     result = []
@@ -159,6 +160,8 @@ def name_places(
     result = []
     for i in np.argsort(-drawing.radius, kind="stable")[:_MOST_NAMES].tolist():
         number = int(drawing.ids[i])
+        if drawing.kind == "map" and number not in found.names:
+            continue
         text = shown_name(str(labels[number]) if drawing.kind == "network" else found.names[number])
         width = 0.5 * _LETTER * len(text)
         for right, down in ((1, 0), (-1, 0), (0, 1), (0, -1)) if drawing.kind == "network" else ((0, 0),):

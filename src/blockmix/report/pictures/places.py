@@ -16,12 +16,14 @@ from numpy.typing import NDArray
 from blockmix.report.communities import Findings
 from blockmix.report.pictures.layout import force_layout, push_apart
 
-# Communities that have a disc; nodes of all others lie in the disc of those in no community.
+# Communities that have a disc; nodes of all others lie in one disc for nodes in none.
 MOST_PLACED = 20_000
 # The angle between two nodes of the spiral that follow each other, 2 pi (1 - 1 / golden ratio).
 TURN = 2.399963229728653
 # Share of the picture that discs cover, and the space between them in radii of an average disc.
-_COVERED, _GAP = 0.3, 0.12
+_COVERED, _GAP = 0.42, 0.12
+# How many others pull a community, and how much an average one does.
+_PULLS, _PULL = 6, 0.12
 # A community of very few nodes still has a disc that can be seen and hit.
 _LEAST_SHARE = 0.15
 # With more discs than this they are pushed apart for fewer rounds.
@@ -55,22 +57,55 @@ def make_places(
     found: Findings, links: NDArray[np.int64], weight: Floats, first: NDArray[np.int64], *, seed: int = 0
 ) -> Places:
     """Lay out the discs: close where many links run between two. `first` is the disc of every node."""
-    count = min(len(found.numbers), MOST_PLACED)
+    count = min(len(found.placed), MOST_PLACED)
     nodes = np.bincount(first, minlength=count + 1)
     size = np.maximum(nodes, 1.0)
     size = np.maximum(size, _LEAST_SHARE * size.mean())
     inside = (links < count).all(axis=1)
     links, weight = links[inside], weight[inside]
-    # A large community has many links to all others: what counts is the excess over its size.
-    pull = weight / np.sqrt(size[links[:, 0]] * size[links[:, 1]]) if len(links) else weight
-    pull = pull / max(float(pull.max(initial=0.0)), _FAR)
-    start = np.random.default_rng(seed).normal(size=(count + 1, 2))
-    mass = np.clip(size / size.mean(), 0.3, 6.0)
-    centre = force_layout(links, pull, start, mass=mass)
-    width, height = np.maximum(np.ptp(centre, axis=0), 1e-6) if count else (1.0, 1.0)
+    close, pull = excess_links(links, weight, count)
+    start = np.random.default_rng(seed).normal(size=(count, 2))
+    mass = np.clip(size[:count] / size.mean(), 0.3, 6.0)
+    centre = force_layout(close, pull, start, mass=mass)
+    low, high = (centre.min(axis=0), centre.max(axis=0)) if count else (np.zeros(2), np.ones(2))
+    width, height = np.maximum(high - low, 1e-6)
     radius = np.sqrt(size * (_COVERED * width * height / (np.pi * size.sum())))
-    centre = push_apart(centre, radius, _GAP * float(radius.mean()), rounds=400 if count <= _MANY_DISCS else 60)
-    return Places(found.numbers[:count], centre, radius, nodes, links, weight)
+    # Nodes in no community lie in the lower right corner; if there are none, nothing is there.
+    radius[count] *= nodes[count] > 0
+    corner = np.array([high[0], low[1]]) if nodes[count] else (low + high) / 2
+    centre = np.vstack([centre, corner])
+    centre[: count + (nodes[count] > 0)] = push_apart(
+        centre[: count + (nodes[count] > 0)],
+        radius[: count + (nodes[count] > 0)],
+        _GAP * float(radius.mean()),
+        rounds=400 if count <= _MANY_DISCS else 60,
+    )
+    return Places(found.placed[:count], centre, radius, nodes, links, weight)
+
+
+def excess_links(links: NDArray[np.int64], weight: Floats, count: int) -> tuple[NDArray[np.int64], Floats]:
+    """Return the pairs that have more links than their sizes alone would give, the strongest of each, and their pull.
+
+    Between large communities there are always links. What brings two together is the excess over w_a w_b / w, with w_a
+    the links of a to others and w those of all.
+    """
+    if not len(links):
+        return links, weight
+    of_each = np.bincount(links.ravel(), np.repeat(weight, 2), minlength=count)
+    excess = weight - of_each[links[:, 0]] * of_each[links[:, 1]] / of_each.sum()
+    strength = excess / np.sqrt(of_each[links[:, 0]] * of_each[links[:, 1]])
+    kept = strongest_links(links, strength, count, _PULLS) & (strength > 0)
+    return links[kept], _PULL * strength[kept] / max(float(np.median(strength[kept])), _FAR) if kept.any() else strength[kept]
+
+
+def strongest_links(links: NDArray[np.int64], weight: Floats, count: int, few: int) -> NDArray[np.bool_]:
+    """Return which links are among the `few` strongest of one of their two ends."""
+    ends = np.concatenate([links[:, 0], links[:, 1]])
+    order = np.lexsort((np.tile(np.arange(len(links)), 2), -np.tile(weight, 2), ends))
+    rank = np.empty(len(order), dtype=np.int64)
+    begins = np.searchsorted(ends[order], np.arange(count))
+    rank[order] = np.arange(len(order)) - begins[ends[order]]
+    return np.asarray((rank < few).reshape(2, -1).any(axis=0))
 
 
 def main_discs(found: Findings, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
