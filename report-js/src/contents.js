@@ -2,6 +2,7 @@
 import { core, colourOf, nameOf, nodes, rowOf } from "./data.js";
 import { byId, fill, h, number, percent, short } from "./dom.js";
 import { choose } from "./pieces.js";
+import { onPrint } from "./printing.js";
 import { change, chosen, onChange } from "./state.js";
 
 const FIRST = 60;
@@ -54,9 +55,19 @@ function region(communities) {
     h("summary", {}, h("span", { class: "name" }, short(nameOf(largest), 44)), h("span", { class: "soft" }, `${communities.length} communities, ${number(members)}`)),
     place,
   );
-  fold.addEventListener("toggle", () => {
+  const open = () => {
     if (fold.open && !place.childElementCount) grow(place, communities);
-  });
+  };
+  fold.addEventListener("toggle", open);
+  let kept = false;
+  onPrint(
+    () => {
+      kept = fold.open;
+      fold.open = true;
+      open();
+    },
+    () => (fold.open = kept),
+  );
   return fold;
 }
 

@@ -14,7 +14,7 @@ const cut = (text) => (text.length > LONGEST ? `${text.slice(0, LONGEST - 1)}…
 export class Lettering {
   constructor(canvas) {
     this.canvas = canvas;
-    this.context = canvas.getContext("2d");
+    this.context = canvas.getContext("2d", { willReadFrequently: true });
     this.placed = [];
   }
 

@@ -18,7 +18,8 @@ function startStage() {
   const place = byId("stage");
   try {
     place.hidden = false;
-    state.stage = new Stage(place, {
+    // By this name a script, or the console, can ask the map for its scene and its camera.
+    globalThis.blockmixMap = state.stage = new Stage(place, {
       ink: () => (state.ink ??= readInk()),
       picked: (row, community) => (row === null ? choose.community(community) : choose.node(numberAt(row))),
       hovered: tip,
@@ -261,9 +262,11 @@ function printable() {
 /** The stage with its first scene; the first call starts it. */
 function drawn() {
   state.starting ??= (async () => {
+    // The data are opened while the graphics start.
+    const opening = nodes();
     startStage();
     if (state.stage) {
-      const data = await nodes();
+      const data = await opening;
       state.whole = wholeScene(data);
       show(state.whole);
       await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));

@@ -27,7 +27,7 @@ export class Painter {
   /** A painter on a canvas; throws where there is no WebGL 2. */
   constructor(canvas) {
     this.canvas = canvas;
-    const gl = canvas.getContext("webgl2", { antialias: false, alpha: true, preserveDrawingBuffer: true });
+    const gl = canvas.getContext("webgl2", { antialias: false, alpha: true });
     if (!gl) throw new Error("no WebGL");
     this.gl = gl;
     // Sums of many points need more than eight bits; where a browser has no such target they are blended as they come.

@@ -107,7 +107,8 @@ void main() {
   colour = vec4(palette[shade] * body, body) + colour * (1.0 - body);
   colour *= dim;
   if (extra.z == 2u) {
-    float ring = smoothstep(1.16 - edge, 1.16 + edge, away) * (1.0 - smoothstep(1.42 - edge, 1.42 + edge, away));
+    float outer = min(1.14 + 3.5 * edge, 1.55);
+    float ring = smoothstep(1.1 - edge, 1.1 + edge, away) * (1.0 - smoothstep(outer - edge, outer + edge, away));
     colour = vec4(ink * ring, ring) + colour * (1.0 - ring);
   }
   result = colour;

@@ -120,7 +120,9 @@ def _notes(found: Findings, drawing: Drawing, packed: Packed) -> list[str]:
     if packed.nodes < graph.n_nodes:
         notes.append(f"To keep this file small it holds the {packed.nodes:,} nodes with the most links. ")
     if packed.named < packed.nodes:
-        notes.append(f"To keep this file small it has labels of the {packed.named:,} nodes with the most links. ")
+        notes.append(
+            f"To keep this file small it has labels of the {packed.named:,} nodes with the most links. "
+        )
     if packed.links < graph.n_edges and packed.nodes == graph.n_nodes:
         notes.append(f"To keep this file small it holds {packed.links:,} of the links, picked at random. ")
     return notes

@@ -76,7 +76,7 @@ def rgb(colour: str) -> NDArray[np.float64]:
 
 
 def cielab(colour: str, matrix: Any) -> NDArray[np.float64]:
-    """Compute the place of a colour in CIELAB as an eye sees it whose linear RGB is `matrix` times that of the screen."""
+    """Compute the place of a colour in CIELAB; `matrix` turns linear RGB into what an eye sees of it."""
     light = rgb(colour)
     linear = np.where(light <= 0.04045, light / 12.92, ((light + 0.055) / 1.055) ** 2.4)
     linear = np.clip(np.array(matrix) @ linear, 0, 1)

@@ -80,7 +80,9 @@ def _nodes_of_map(found: Findings, drawing: Drawing, colours: NDArray[np.int64],
     chosen = [PALETTE[i] for i in colours[:count]]
     palette = np.array([rgb(c) for c in (*chosen, *[REST] * (count + 1 - len(chosen)))])
     total = np.bincount(node, share, minlength=nodes)
-    mixed = np.column_stack([np.bincount(node, share * palette[disc, i], minlength=nodes) for i in range(3)])
+    mixed: NDArray[np.float64] = np.zeros((nodes, 3))
+    for i in range(3):
+        mixed[:, i] = np.bincount(node, share * palette[disc, i], minlength=nodes)
     mixed = np.where(total[:, None] > 0, mixed / np.maximum(total, 1e-9)[:, None], palette[-1])
     low, scale, middle = _frame(drawing)
     x = WIDTH / 2 + (place[:, 0] - low[0] - middle[0]) * scale

@@ -1,7 +1,7 @@
 """The map of a large network: only communities are laid out, and every node follows from its memberships.
 
-A community is a disc whose area is the number of nodes that are in it more than in any other. Its nodes fill the disc in
-the order of their membership, the surest in the middle, along a sunflower spiral. A node in several communities lies at
+A community is a disc whose area is the number of nodes that are in it more than in any other. Its nodes fill the disc
+in the order of their membership, the surest in the middle, along a sunflower spiral. A node in several communities lies at
 the mean of their centres, weighed by its memberships: overlap is position. The page's script computes the places of
 nodes from the same numbers by the same rule (`places.js`), so that the file holds no coordinates of nodes.
 """
@@ -50,7 +50,9 @@ class Places:
     @property
     def unit(self) -> float:
         """The radius of the share of a disc that one node has."""
-        return float(np.sqrt(np.median(self.radius**2 / np.maximum(self.nodes, 1)))) if len(self.nodes) else 1.0
+        return (
+            float(np.sqrt(np.median(self.radius**2 / np.maximum(self.nodes, 1)))) if len(self.nodes) else 1.0
+        )
 
 
 def make_places(
@@ -71,15 +73,11 @@ def make_places(
     width, height = np.maximum(high - low, 1e-6)
     radius = np.sqrt(size * (_COVERED * width * height / (np.pi * size.sum())))
     # Nodes in no community lie in the lower right corner; if there are none, nothing is there.
-    radius[count] *= nodes[count] > 0
-    corner = np.array([high[0], low[1]]) if nodes[count] else (low + high) / 2
-    centre = np.vstack([centre, corner])
-    centre[: count + (nodes[count] > 0)] = push_apart(
-        centre[: count + (nodes[count] > 0)],
-        radius[: count + (nodes[count] > 0)],
-        _GAP * float(radius.mean()),
-        rounds=400 if count <= _MANY_DISCS else 60,
-    )
+    shown = count + int(nodes[count] > 0)
+    radius[shown:] = 0.0
+    centre = np.vstack([centre, [high[0], low[1]] if shown > count else (low + high) / 2])
+    rounds = 400 if count <= _MANY_DISCS else 60
+    centre[:shown] = push_apart(centre[:shown], radius[:shown], _GAP * float(radius.mean()), rounds=rounds)
     return Places(found.placed[:count], centre, radius, nodes, links, weight)
 
 
@@ -95,7 +93,8 @@ def excess_links(links: NDArray[np.int64], weight: Floats, count: int) -> tuple[
     excess = weight - of_each[links[:, 0]] * of_each[links[:, 1]] / of_each.sum()
     strength = excess / np.sqrt(of_each[links[:, 0]] * of_each[links[:, 1]])
     kept = strongest_links(links, strength, count, _PULLS) & (strength > 0)
-    return links[kept], _PULL * strength[kept] / max(float(np.median(strength[kept])), _FAR) if kept.any() else strength[kept]
+    usual = float(np.median(strength[kept])) if kept.any() else 1.0
+    return links[kept], _PULL * strength[kept] / usual
 
 
 def strongest_links(links: NDArray[np.int64], weight: Floats, count: int, few: int) -> NDArray[np.bool_]:
@@ -121,15 +120,19 @@ def main_discs(found: Findings, numbers: NDArray[np.int64]) -> NDArray[np.int64]
     return result
 
 
-def node_places(places: Places, node: NDArray[np.int64], disc: NDArray[np.int64], share: Floats, count: int) -> Floats:
+def node_places(
+    places: Places, node: NDArray[np.int64], disc: NDArray[np.int64], share: Floats, count: int
+) -> Floats:
     """Compute the places of `count` nodes from their memberships as they are sent.
 
-    `node`, `disc` and `share` are the entries, node by node and the largest first; entries of communities without a disc
-    are left out.
+    `node`, `disc` and `share` are the entries, node by node and the largest first; entries of communities without a
+    disc are left out.
     """
     last = len(places.radius) - 1
     total = np.bincount(node, share, minlength=count)
-    mean = np.column_stack([np.bincount(node, share * places.centre[disc, i], minlength=count) for i in (0, 1)])
+    mean: Floats = np.zeros((count, 2))
+    for i in (0, 1):
+        mean[:, i] = np.bincount(node, share * places.centre[disc, i], minlength=count)
     mean /= np.maximum(total, _FAR)[:, None]
     first, largest = np.full(count, last), np.zeros(count)
     owner, where = np.unique(node, return_index=True)
