@@ -117,7 +117,10 @@ def wait(page, script, seconds=120.0):
 
 
 def _cost(before: dict[str, float], after: dict[str, float], scale: float, unit: str) -> str:
-    return ", ".join(f"{kind} {(after[kind] - before[kind]) * scale:.2g} {unit}" for kind in before) + " of processor time"
+    return (
+        ", ".join(f"{kind} {(after[kind] - before[kind]) * scale:.2g} {unit}" for kind in before)
+        + " of processor time"
+    )
 
 
 def main() -> None:

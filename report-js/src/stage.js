@@ -345,7 +345,8 @@ export class Stage {
 
   /** Rows in sight, the largest first: what the keyboard goes through. */
   inSight(most = 500) {
-    const near = this.prepared?.near;
+    if (!this.prepared) this.prepare(this.look());
+    const { near } = this.prepared;
     if (!near) return [];
     const [left, low, right, high] = this.camera.sight();
     const { x, y, radius } = this.scene;

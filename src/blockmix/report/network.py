@@ -84,14 +84,14 @@ def _picture(drawing: Drawing, picture: str) -> Markup:
 
 def _contents(found: Findings) -> Markup:
     """Write the contents list, which the script fills, and the threshold above it."""
+    value = element("output", f"{found.threshold:.0%}", id="threshold-value")
     return element(
         "div",
         element("h2", "Communities", class_="small"),
         element(
             "p",
-            element("label", "Members make at least ", element("output", f"{found.threshold:.0%}", id="threshold-value"),
-                    " of their links there", for_="threshold"),
-            void("input", id="threshold", type="range", min="1", max="90", step="1",
+            element("label", "Members make at least ", value, " of their links there", for_="threshold"),
+            void("input", id="threshold", type="range", min="1", max="100", step="1",
                  value=f"{100 * found.threshold:.0f}"),
             class_="threshold",
         ),

@@ -5,8 +5,8 @@
 - `links`: the links.
 
 A block is a zlib stream in base64. Inside, sections follow one another, each padded to four bytes; arrays are stored
-byte by byte (all lowest bytes first), which compresses better. A membership is a community and a row of a table of means and
-intervals: in a large network means and standard deviations are rounded to hundredths, so that the table is short. What
+byte by byte (all lowest bytes first), which compresses better. A membership is a community and a row of a table of
+means and intervals: in a large network means and standard deviations are rounded to hundredths, so that the table is short. What
 a file holds is bounded (`MOST_BYTES`): small memberships are left out first, then labels of nodes with few
 links, then links, picked at random; and the page says so.
 """
