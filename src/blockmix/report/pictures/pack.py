@@ -6,9 +6,9 @@
 
 A block is a zlib stream in base64. Inside, sections follow one another, each padded to four bytes; arrays are stored
 byte by byte (all lowest bytes first), which compresses better. A membership is a community and a row of a table of
-means and intervals: in a large network means and standard deviations are rounded to hundredths, so that the table is short. What
-a file holds is bounded (`MOST_BYTES`): small memberships are left out first, then labels of nodes with few
-links, then links, picked at random; and the page says so.
+means and intervals: in a large network means and standard deviations are rounded to hundredths, so that the table is
+short. What a file holds is bounded (`MOST_BYTES`): small memberships are left out first, then labels of nodes with
+few links, then links, picked at random; and the page says so.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 A community is a disc whose area is the number of nodes that are in it more than in any other. Its nodes fill the disc
 in the order of their membership, the surest in the middle, along a sunflower spiral. A node in several communities
-lies at the mean of their centres, weighed by its memberships: overlap is position. The page's script computes the places of
-nodes from the same numbers by the same rule (`places.js`), so that the file holds no coordinates of nodes.
+lies at the mean of their centres, weighed by its memberships: overlap is position. The page's script computes the
+places of nodes from the same numbers by the same rule (`places.js`), so that the file holds no coordinates of nodes.
 """
 
 from __future__ import annotations
