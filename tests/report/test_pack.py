@@ -3,6 +3,7 @@
 import base64
 import json
 import zlib
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -54,6 +55,8 @@ def test_labels_memberships_and_links_come_back(small):
 
 @pytest.mark.parametrize("threshold", [0.05, 0.1, 0.37, 0.5, 0.61])
 def test_mean_and_median_tell_who_is_a_member_at_any_threshold(small, threshold):
+    # Unsure second shares: their mean reaches 0.37, what is more likely than not does not.
+    small = replace(small, sd=np.where(small.mean < 0.5, 0.3, small.sd).astype(np.float32))
     sections = opened(pack.pack_nodes(Findings(small)))
     mean, _, _, median = sections["table"][:, sections["code"]] / pack.STEPS
     node = np.repeat(np.arange(len(sections["count"])), sections["count"])
