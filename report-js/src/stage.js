@@ -16,6 +16,8 @@ const SPARE = 0.35;
 const FRAME = [18, 24];
 const [FEWEST_POINTS, FIRST_POINTS, MOST_POINTS] = [20000, 100000, 4000000];
 const STILL = 140;
+// A picture that stands still is whole after so many frames, however slow they are.
+const STILL_FRAMES = 6;
 const NONE = { nodes: [], near: null, only: null, threshold: core.threshold, links: true, ghosts: false };
 
 export class Stage {
@@ -126,7 +128,8 @@ export class Stage {
     if (moving) this.drawn = 0;
     if (moving !== this.moving) this.drawn = 0;
     this.moving = moving;
-    this.paint(this.drawn, this.drawn + this.points);
+    const some = moving ? this.points : Math.max(this.points, this.scene.count / STILL_FRAMES);
+    this.paint(this.drawn, this.drawn + some);
     if (moving || this.drawn < this.scene.count) this.ask();
     else this.finished();
   }
