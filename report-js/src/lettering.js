@@ -115,7 +115,8 @@ export class Lettering {
     for (const communities of core.regions) {
       const shown = communities.map((k) => known.get(k)).filter(Boolean);
       if (communities.length < 2 || !shown.length || named.length >= FEW_NAMES / 2) continue;
-      const largest = shown.reduce((a, b) => (b.size > a.size ? b : a));
+      const members = ({ community }) => core.communities.members[rowOf(community)];
+      const largest = shown.reduce((a, b) => (members(b) > members(a) ? b : a));
       this.write({ ...largest, text: this.nameOf(largest.community), size: 0, height: 14, weight: 700, middle: true });
       named.push(largest.community);
     }
