@@ -9,16 +9,11 @@ const here = dirname(fileURLToPath(import.meta.url));
 const assets = join(here, "..", "src", "blockmix", "report", "assets");
 // What ends up in the bundles, and the file that holds its licence.
 const bundled = {
-  sigma: "LICENSE.txt",
-  "@sigma/node-piechart": "LICENSE.txt",
-  graphology: "LICENSE.txt",
-  "graphology-utils": "LICENSE.txt",
-  events: "LICENSE",
   uplot: "LICENSE",
 };
 
 const result = await build({
-  entryPoints: [join(here, "src", "drawing.js"), join(here, "src", "report.js")],
+  entryPoints: [join(here, "src", "report.js")],
   outdir: assets,
   bundle: true,
   minify: true,

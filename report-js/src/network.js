@@ -1,45 +1,44 @@
-// The network section: which scene is drawn, what is chosen, and what the keyboard does.
-import { core, colourOf, nodes } from "./data.js";
-import { communityCard, nodeCard } from "./cards.js";
+// The map's section: which scene is drawn, what is chosen, and what buttons and the keyboard do.
+import { emptyCard, communityCard, nodeCard, pairCard } from "./cards.js";
+import { core, colourOf, everything, nameOf, nodes, rowOf } from "./data.js";
 import { byId, fill, h, interval, number, percent, probability, short } from "./dom.js";
-import { choose, communityChip } from "./pieces.js";
+import { choose } from "./pieces.js";
+import { onPrint } from "./printing.js";
+import { flattened, savePng, saveSvg, save } from "./saving.js";
 import { membersScene, neighbourhood, wholeScene } from "./scene.js";
+import { Stage } from "./stage.js";
+import { change, chosen, onChange } from "./state.js";
 import { onTheme, readInk } from "./theme.js";
 
-const LEGEND_FIRST = 24;
 const STEPS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
-
-// The drawing starts when its section comes near: compiling shaders must not hold up the page.
-const NEAR = "400px";
-
-const state = { starting: null, drawing: null, scene: null, whole: null, node: null, community: null, ink: null };
+const state = { starting: null, stage: null, scene: null, whole: null, ink: null };
 
 /** Start WebGL if it is there; the still picture stays otherwise, with a word of explanation. */
-function startDrawing() {
-  const stage = byId("stage");
+function startStage() {
+  const place = byId("stage");
   try {
-    if (!globalThis.BlockmixDrawing) throw new Error("no WebGL");
-    stage.hidden = false;
-    state.drawing = new globalThis.BlockmixDrawing(stage, {
+    place.hidden = false;
+    // By this name a script, or the console, can ask the map for its scene and its camera.
+    globalThis.blockmixMap = state.stage = new Stage(place, {
       ink: () => (state.ink ??= readInk()),
-      picked: (row) => pick(row),
-      hovered: (row, spot) => tip(row, spot),
-      cleared: () => clear(),
+      picked: (row, community) => (row === null ? choose.community(community) : choose.node(numberAt(row))),
+      hovered: tip,
+      cleared: clear,
     });
-    return true;
   } catch {
     fail();
-    return false;
   }
 }
 
 function fail() {
-  state.drawing = null;
+  state.stage = null;
   byId("stage").hidden = true;
   byId("still").hidden = false;
   byId("zoom").hidden = true;
   byId("whole").parentElement.hidden = true;
-  remark("This browser offers no WebGL, so the picture stands still. Search and tables work as usual.");
+  byId("save-png").hidden = true;
+  for (const name of ["links", "ghosts"]) byId(`show-${name}`).parentElement.hidden = true;
+  remark("This browser offers no WebGL 2, so the picture stands still. Search, lists and tables work as usual.");
 }
 
 /** A line at the bottom of the picture; none if the text is empty. */
@@ -49,172 +48,236 @@ function remark(text) {
   line.hidden = !text;
 }
 
+const numberAt = (row) => state.scene.nodes.numberOf(state.scene.position(row));
+
 function show(scene) {
   state.scene = scene;
   byId("whole").setAttribute("aria-pressed", String(scene === state.whole));
   byId("around").setAttribute("aria-pressed", String(scene.kind === "neighbourhood"));
-  tip(null);
-  if (!state.drawing) return;
-  remark(scene.note ?? "");
-  try {
-    state.drawing.show(scene);
-    byId("still").hidden = true;
-    byId("zoom").hidden = false;
-  } catch {
-    fail();
-  }
+  tip(null, null, null);
+  if (!state.stage) return;
+  remark(scene.note);
+  state.stage.show(scene);
+  byId("still").hidden = true;
+  byId("zoom").hidden = false;
 }
 
-function pick(row) {
-  const id = state.scene.ids[row];
-  if (state.scene.kind === "communities") choose.community(id);
-  else choose.node(id);
-}
-
-/** A small panel at the pointer: what a node belongs to, with intervals. */
-async function tip(row, spot) {
+/** A small panel at the pointer: what a node belongs to with intervals, or what a community is. */
+function tip(row, community, spot) {
   const panel = byId("tip");
-  if (row === null) {
-    panel.hidden = true;
-    return;
-  }
+  panel.hidden = row === null && community === null;
+  if (panel.hidden) return;
+  fill(panel, ...(row === null ? communityLines(community) : nodeTip(row)));
+  const picture = byId("picture");
+  const within = (value, size, whole) => Math.max(8, Math.min(value + 14, whole - size - 8));
+  panel.style.left = `${within(spot[0], panel.offsetWidth, picture.clientWidth)}px`;
+  panel.style.top = `${within(spot[1], panel.offsetHeight, picture.clientHeight)}px`;
+}
+
+const dot = (community) => h("i", { class: "dot", style: { background: colourOf(community) } });
+
+function nodeTip(row) {
   const { scene } = state;
-  const id = scene.ids[row];
-  const lines = [];
-  if (scene.kind === "communities") {
-    const at = core.communities.number.indexOf(id);
-    const { members, strength, lower, upper, certain } = core.communities;
-    lines.push(
-      h("b", {}, `Community ${id}: ${number(members[at])} members`),
-      h("span", {}, `strength ${probability(strength[at])} (${probability(lower[at])}–${probability(upper[at])})`),
-      h("span", {}, `most certain: ${certain[at].slice(0, 3).map((a) => short(core.names[a], 24)).join(", ")}`),
-    );
-  } else {
-    const data = await nodes();
-    const shares = data.memberships(data.position(id)).slice(0, 5);
-    lines.push(
-      h("b", {}, scene.labels[row]),
-      ...shares.map((m) =>
-        h("span", {}, h("i", { class: "dot", style: { background: colourOf(m.community) } }), `${m.community}: ${percent(m.mean)} (${interval(m.lower, m.upper)})`),
-      ),
-    );
+  const position = scene.position(row);
+  const shares = scene.nodes.memberships(position).slice(0, 5);
+  return [
+    h("b", {}, scene.nodes.label(position)),
+    ...shares.map((m) => h("span", {}, dot(m.community), `${m.community}: ${percent(m.mean)} (${interval(m.lower, m.upper)})`)),
+  ];
+}
+
+function communityLines(community) {
+  const at = rowOf(community);
+  if (at === undefined) return [h("b", {}, `Community ${community}`)];
+  const { members, strength, lower, upper } = core.communities;
+  return [
+    h("b", {}, dot(community), `Community ${community}: ${number(members[at])} members`),
+    h("span", {}, `strength ${probability(strength[at])} (${probability(lower[at])}–${probability(upper[at])})`),
+    h("span", {}, short(nameOf(community), 70)),
+  ];
+}
+
+/** Tell the picture what is chosen: these nodes and those linked to them in front, the rest faint. */
+function point(data, positions) {
+  const near = positions.length ? new Set(positions) : null;
+  for (const p of positions) for (const q of data.neighbours(p)) near.add(q);
+  if (near && byId("show-ghosts").checked) {
+    for (const pair of core.ghosts.pairs) {
+      const [a, b] = pair.map((node) => data.position(node));
+      if (positions.includes(a) && b >= 0) near.add(b);
+      if (positions.includes(b) && a >= 0) near.add(a);
+    }
   }
-  fill(panel, ...lines);
-  panel.hidden = false;
-  const room = byId("picture").clientWidth - panel.offsetWidth - 8;
-  panel.style.left = `${Math.max(8, Math.min(spot.x + 14, room))}px`;
-  panel.style.top = `${Math.max(8, Math.min(spot.y + 14, byId("picture").clientHeight - panel.offsetHeight - 8))}px`;
+  state.stage?.choose({ nodes: positions, near });
 }
 
 function clear() {
-  state.node = null;
-  isolate(null);
-  state.drawing?.select(null);
+  change({ node: null, held: null, community: null });
   byId("around").disabled = true;
-}
-
-async function isolate(community) {
-  state.community = community;
-  for (const chip of document.querySelectorAll("#legend [data-community]")) {
-    chip.setAttribute("aria-pressed", String(Number(chip.dataset.community) === community));
-  }
-  await drawn();
-  if (!state.drawing || state.community !== community) return;
-  const shown = state.scene?.members.some((set) => set.has(community));
-  if (community !== null && !shown && state.whole) show(state.whole);
-  state.drawing.isolate(community);
+  state.stage?.choose({ nodes: [], near: null, only: null });
+  emptyCard();
+  if (state.scene && state.scene !== state.whole) showWhole();
 }
 
 async function chooseNode(node) {
-  const position = await nodeCard(node);
-  if (position === null) return;
-  state.node = node;
+  if (node === null) return clear();
+  const { held } = chosen;
+  const two = held !== null && held !== node;
+  const data = await everything();
+  const positions = two ? await pairCard(held, node) : [await nodeCard(node)];
+  if (positions[0] === null) return undefined;
+  change({ node, community: null });
   byId("around").disabled = false;
-  // Isolated communities would hide what was asked for.
-  await isolate(null);
-  if (core.kind === "communities") await showAround();
-  else if (state.scene?.kind === "neighbourhood") await showAround();
-  else state.drawing?.select(node);
-  reveal();
+  await drawn();
+  if (state.scene?.kind === "neighbourhood" || state.scene?.kind === "members") await showAround();
+  state.stage?.choose({ only: null });
+  point(data, positions);
+  const row = state.scene?.row(positions[positions.length - 1]);
+  if (state.stage && row !== undefined && outOfSight(row)) state.stage.goTo(row);
+  return reveal();
 }
 
-function chooseCommunity(community) {
-  const next = state.community === community ? null : community;
-  if (next === null && state.scene?.kind === "members") showWhole();
-  isolate(next);
+/** Whether a row is too far away, or too close to the edge of the picture, to be seen well. */
+function outOfSight(row) {
+  const { scene, stage } = state;
+  const [left, low, right, high] = stage.camera.sight(-0.12);
+  const [x, y] = [scene.x[row], scene.y[row]];
+  return x < left || x > right || y < low || y > high || (scene.kind === "map" && scene.radius[row] * stage.camera.zoom < 4);
+}
+
+async function chooseCommunity(community) {
+  const next = chosen.community === community ? null : community;
+  change({ community: next, node: null });
+  byId("around").disabled = true;
+  if (next === null) emptyCard();
+  else communityCard(next);
+  await drawn();
+  if (chosen.community !== next) return;
+  if (state.scene && state.scene !== state.whole) show(state.whole);
+  state.stage?.choose({ only: next, nodes: [], near: null });
   if (next !== null) {
-    communityCard(next);
+    state.stage?.goToCommunity(next);
     reveal();
-  }
+  } else state.stage?.fit();
 }
 
-/** Bring the network into view when something was chosen further down. */
+/** Bring the map into view when something was chosen further down. */
 function reveal() {
   const box = byId("picture").getBoundingClientRect();
-  if (box.bottom < 120 || box.top > innerHeight - 120) byId("network").scrollIntoView();
+  if (box.bottom < 120 || box.top > innerHeight - 120) byId("picture").scrollIntoView({ block: "center" });
 }
 
 async function showAround() {
-  if (state.node === null) return;
-  const data = await nodes();
-  show(neighbourhood(data, data.position(state.node)));
-  state.drawing?.select(0, false);
+  if (chosen.node === null) return;
+  const data = await everything();
+  const centre = data.position(chosen.node);
+  show(neighbourhood(data, centre));
+  point(data, [centre]);
 }
 
 async function showMembers(community) {
+  const data = await everything();
   await drawn();
-  show(membersScene(await nodes(), community));
+  show(membersScene(data, community, chosen.threshold));
+  state.stage?.choose({ only: null });
   reveal();
 }
 
-function showWhole() {
+async function showWhole() {
   if (!state.whole) return;
   show(state.whole);
-  if (state.node !== null && core.kind === "network") state.drawing?.select(state.node, false);
+  if (chosen.node === null) return;
+  const data = await everything();
+  point(data, [data.position(chosen.node)]);
 }
 
-function legend() {
-  const chips = core.communities.number.map((k) => {
-    const chip = communityChip(k);
-    chip.setAttribute("aria-pressed", "false");
-    return chip;
-  });
-  const place = byId("legend");
-  if (chips.length <= LEGEND_FIRST) return fill(place, chips);
-  const more = h("button", { type: "button", class: "plain" }, `and ${number(chips.length - LEGEND_FIRST)} more`);
-  more.addEventListener("click", () => fill(place, chips.slice(0, 400)));
-  return fill(place, chips.slice(0, LEGEND_FIRST), more);
+/** Go to the next or the previous node in sight. */
+function walk(step) {
+  const rows = state.stage.inSight();
+  if (!rows.length) return;
+  const at = rows.findIndex((row) => numberAt(row) === chosen.node);
+  const next = at < 0 ? (step > 0 ? 0 : rows.length - 1) : (at + step + rows.length) % rows.length;
+  choose.node(numberAt(rows[next]));
 }
 
 function keys() {
   byId("stage").addEventListener("keydown", (event) => {
-    const { drawing } = state;
-    if (!drawing || event.ctrlKey || event.metaKey || event.altKey) return;
-    if (event.key in STEPS) drawing.pan(...STEPS[event.key]);
-    else if (event.key === "+" || event.key === "=") drawing.zoom(1.5);
-    else if (event.key === "-") drawing.zoom(1 / 1.5);
-    else if (event.key === "0") drawing.fit();
+    const { stage } = state;
+    if (!stage || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.key in STEPS) stage.pan(...STEPS[event.key]);
+    else if (event.key === "+" || event.key === "=") stage.zoom(1.5);
+    else if (event.key === "-") stage.zoom(1 / 1.5);
+    else if (event.key === "0") stage.fit();
+    else if (event.key === "n" || event.key === "p") walk(event.key === "n" ? 1 : -1);
     else if (event.key === "Escape") clear();
     else return;
     event.preventDefault();
   });
-  byId("zoom-in").addEventListener("click", () => state.drawing?.zoom(1.5));
-  byId("zoom-out").addEventListener("click", () => state.drawing?.zoom(1 / 1.5));
-  byId("zoom-fit").addEventListener("click", () => state.drawing?.fit());
-  byId("whole").addEventListener("click", showWhole);
-  byId("around").addEventListener("click", showAround);
+  const on = (id, action) => byId(id).addEventListener("click", action);
+  on("zoom-in", () => state.stage?.zoom(1.5));
+  on("zoom-out", () => state.stage?.zoom(1 / 1.5));
+  on("zoom-fit", () => state.stage?.fit());
+  on("whole", showWhole);
+  on("around", showAround);
+  on("save-png", () => state.stage && savePng(state.stage));
+  on("save-svg", () => (state.stage ? saveSvg(state.stage) : saveStill()));
+  on("save-print", () => print());
+  for (const name of ["links", "ghosts"]) {
+    byId(`show-${name}`).addEventListener("change", async (event) => {
+      state.stage?.choose({ [name]: event.target.checked });
+      const data = await everything();
+      point(data, state.stage?.choice.nodes ?? []);
+    });
+  }
+  if (!core.ghosts.pairs.length) byId("show-ghosts").parentElement.hidden = true;
 }
 
-/** The drawing with its first scene; the first call starts it. */
+/** The picture that is in the file, where there is no other. */
+function saveStill() {
+  const text = new TextDecoder().decode(Uint8Array.from(atob(byId("still").src.split(",")[1]), (c) => c.charCodeAt(0)));
+  save("network.svg", "image/svg+xml", text);
+}
+
+/** Print what is in sight: the picture of the stage takes the place of the still one for that time. */
+function printable() {
+  const still = byId("still");
+  const kept = still.src;
+  onPrint(
+    () => {
+      if (!state.stage || !state.scene) return;
+      state.ink = { ...readInk(), paper: "#ffffff", ink: "#1d2530", line: "#7d8793" };
+      state.stage.retheme();
+      still.src = flattened(state.stage).toDataURL("image/png");
+      still.hidden = false;
+      state.ink = null;
+      state.stage.retheme();
+    },
+    () => {
+      still.src = kept;
+      still.hidden = Boolean(state.stage);
+    },
+  );
+}
+
+/** The stage with its first scene; the first call starts it. */
 function drawn() {
   state.starting ??= (async () => {
-    const works = startDrawing();
-    if (core.kind === "communities") state.whole = wholeScene(null);
-    else if (works) state.whole = wholeScene(await nodes());
-    if (state.whole) show(state.whole);
-    // The data of single nodes will be wanted next: opened now, a search answers at once.
-    nodes().catch(() => {});
-    document.documentElement.dataset.drawn = state.drawing ? "webgl" : "still";
+    // The data are opened while the graphics start.
+    const opening = nodes();
+    startStage();
+    if (state.stage) {
+      const data = await opening;
+      state.whole = wholeScene(data);
+      show(state.whole);
+      await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+    }
+    document.documentElement.dataset.drawn = state.stage ? "webgl" : "still";
+    // Names of nodes and links come after the first picture.
+    everything().then(() => {
+      if (!state.stage) return;
+      state.stage.finished = () => (document.documentElement.dataset.complete = "true");
+      state.stage.retheme();
+    });
   })();
   return state.starting;
 }
@@ -223,20 +286,19 @@ export function startNetwork() {
   choose.node = chooseNode;
   choose.community = chooseCommunity;
   choose.members = showMembers;
-  legend();
+  emptyCard();
   keys();
+  printable();
+  onChange((names) => {
+    if (names.includes("threshold")) state.stage?.choose({ threshold: chosen.threshold });
+  });
   onTheme(() => {
     state.ink = null;
-    state.drawing?.retheme();
+    state.stage?.retheme();
   });
-  const near = new IntersectionObserver(
-    (entries) => {
-      if (!entries.some((entry) => entry.isIntersecting)) return;
-      near.disconnect();
-      drawn();
-    },
-    { rootMargin: NEAR },
-  );
-  near.observe(byId("picture"));
+  drawn().catch(() => {
+    fail();
+    document.documentElement.dataset.drawn = "still";
+  });
   document.documentElement.dataset.ready = "true";
 }

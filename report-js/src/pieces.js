@@ -1,5 +1,5 @@
 // Small pieces that several parts of the page show: a community's chip, a node's button, a share with its interval.
-import { core, colourOf } from "./data.js";
+import { core, colourOf, nameOf } from "./data.js";
 import { h, interval, number, percent, short } from "./dom.js";
 
 /** Listeners of what the reader chooses; the network sets them. */
@@ -11,7 +11,7 @@ export function communityChip(community) {
     {
       type: "button",
       class: "chip",
-      title: `Show community ${community} only`,
+      title: `Community ${community}: ${nameOf(community)}`,
       "aria-label": `Community ${community}`,
       "data-community": community,
       onclick: () => choose.community(community),

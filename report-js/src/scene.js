@@ -1,65 +1,97 @@
-// What is to be drawn: discs with shares and lines between them, for the network, the communities or a neighbourhood.
-import { core, decode, colourOf } from "./data.js";
+// What is to be drawn: nodes with places and radii, for the whole network, a neighbourhood or the members of a community.
+import { core, decode, rowOf } from "./data.js";
 import { number } from "./dom.js";
+import { Grid, discs, nodePlaces } from "./places.js";
 
 const MOST_AROUND = 160;
-const MOST_SLICES = 4;
 const ROUNDS = 220;
+// The radius of a node on a map in units of the radius that its share of the disc has: of few links and of many.
+const SMALL = 0.42;
+const LARGE = 0.8;
 
-/** Shares of a pie: the largest few memberships with their colours, the rest in grey. */
-function slices(memberships) {
-  const listed = memberships.filter((m) => m.mean >= 0.03 && m.community in core.colours).slice(0, MOST_SLICES);
-  const found = listed.map((m) => [colourOf(m.community), m.mean]);
-  const rest = 1 - listed.reduce((sum, m) => sum + m.mean, 0);
-  if (rest >= 0.03 || !found.length) found.push([core.rest, rest]);
-  return found;
+/** Nodes in the plane. `ids` are their positions in the file, null if every node of the file is there in its order. */
+class Scene {
+  constructor({ kind, nodes, ids = null, x, y, radius, links = null, map = null, note = "" }) {
+    Object.assign(this, { kind, nodes, ids, x, y, radius, links, map, note });
+    this.count = x.length;
+    this.grid = new Grid(x, y);
+    this.rows = ids ? new Map(Array.from(ids, (position, row) => [position, row])) : null;
+  }
+
+  position(row) {
+    return this.ids ? this.ids[row] : row;
+  }
+
+  /** The row of a node, or undefined if it is not in the scene. */
+  row(position) {
+    return this.rows ? this.rows.get(position) : position;
+  }
+
+  /** The part of the plane with all of it. */
+  get box() {
+    this.extent ??= this.measure();
+    return this.extent;
+  }
+
+  measure() {
+    let [left, low, right, high] = this.grid.box;
+    let most = 0;
+    for (let i = 0; i < this.count; i++) if (this.radius[i] > most) most = this.radius[i];
+    if (this.map) {
+      this.map.x.forEach((x, i) => {
+        left = Math.min(left, x - this.map.radius[i]);
+        right = Math.max(right, x + this.map.radius[i]);
+        low = Math.min(low, this.map.y[i] - this.map.radius[i]);
+        high = Math.max(high, this.map.y[i] + this.map.radius[i]);
+      });
+    }
+    return [left - most, low - most, right + most, high + most];
+  }
 }
 
-function baseScene() {
+/** The picture that was laid out when the report was written. */
+export function wholeScene(nodes) {
+  if (core.kind === "map") {
+    const map = discs();
+    const { x, y } = nodePlaces(nodes, map);
+    const radius = new Float32Array(nodes.count);
+    for (let p = 0; p < nodes.count; p++) {
+      radius[p] = map.unit * (SMALL + (LARGE - SMALL) * Math.min(1, Math.log2(nodes.degree[p] + 1) / 8));
+    }
+    return new Scene({ kind: "map", nodes, x, y, radius, map });
+  }
   const { drawing } = core;
-  return {
-    ids: decode(drawing.ids, Uint32Array),
-    x: decode(drawing.x, Float32Array),
-    y: decode(drawing.y, Float32Array),
+  const places = { x: decode(drawing.x, Float32Array), y: decode(drawing.y, Float32Array) };
+  const scene = new Scene({
+    kind: "network",
+    nodes,
+    ...places,
     radius: decode(drawing.radius, Float32Array),
     links: decode(drawing.links, Uint32Array),
-    weight: decode(drawing.weight, Uint8Array),
-  };
+  });
+  scene.centres = communityCentres(nodes, places);
+  return scene;
 }
 
-/** The drawing that was laid out when the report was written. */
-export function wholeScene(nodes) {
-  const scene = baseScene();
-  if (core.kind === "communities") {
-    const ids = Array.from(scene.ids);
-    return {
-      ...scene,
-      kind: "communities",
-      labels: ids.map((k) => String(k)),
-      slices: ids.map((k) => [[colourOf(k), 1]]),
-      members: linkedCommunities(ids, scene.links),
-    };
+/** Where communities are in a drawn network: the mean of their nodes weighed by shares, and how far these spread. */
+function communityCentres(nodes, { x, y }) {
+  const sums = new Map();
+  for (let p = 0; p < nodes.count; p++) {
+    for (let i = nodes.entries[p]; i < nodes.entries[p + 1]; i++) {
+      const k = nodes.community[i];
+      if (rowOf(k) === undefined) continue;
+      const weight = nodes.mean[nodes.code[i]];
+      if (!sums.has(k)) sums.set(k, [0, 0, 0, 0]);
+      const sum = sums.get(k);
+      [1, x[p], y[p], x[p] ** 2 + y[p] ** 2].forEach((value, j) => (sum[j] += weight * value));
+    }
   }
-  return { ...scene, kind: "network", ...described(nodes, Array.from(scene.ids)) };
-}
-
-/** For every community in the drawing itself and those that a line leads to: what stays when it is isolated. */
-function linkedCommunities(ids, links) {
-  const sets = ids.map((k) => new Set([k]));
-  for (let e = 0; e < links.length; e += 2) {
-    sets[links[e]].add(ids[links[e + 1]]);
-    sets[links[e + 1]].add(ids[links[e]]);
-  }
-  return sets;
-}
-
-function described(nodes, positions) {
-  const all = positions.map((p) => nodes.memberships(p));
-  return {
-    labels: positions.map((p) => nodes.labels[p]),
-    slices: all.map(slices),
-    members: all.map((ms) => new Set(ms.filter((m) => m.mean >= core.threshold).map((m) => m.community))),
-  };
+  return new Map(
+    [...sums].map(([k, [total, sumX, sumY, squares]]) => {
+      const [meanX, meanY] = [sumX / total, sumY / total];
+      return [k, { x: meanX, y: meanY, spread: Math.sqrt(Math.max(0, squares / total - meanX ** 2 - meanY ** 2)) }];
+    }),
+  );
 }
 
 /** The nodes around one: its neighbours, and those linked to most of them, at most a few dozen. */
@@ -150,21 +182,13 @@ function arrange(count, links) {
 }
 
 /** Nodes of this file with the links among them, laid out here; the first is drawn large if it is `marked`. */
-function smallScene(nodes, positions, marked) {
+function smallScene(kind, nodes, positions, marked, note) {
   const links = linksAmong(nodes, positions);
   const { x, y } = arrange(positions.length, links);
   const radius = Float32Array.from(positions, (p, i) =>
     marked && i === 0 ? 1.4 : Math.min(0.95, 0.4 + 0.07 * Math.sqrt(nodes.degree[p])),
   );
-  return {
-    ids: Uint32Array.from(positions, (p) => (nodes.node ? nodes.node[p] : p)),
-    x,
-    y,
-    radius,
-    links,
-    weight: new Uint8Array(links.length / 2).fill(255),
-    ...described(nodes, positions),
-  };
+  return new Scene({ kind, nodes, ids: Uint32Array.from(positions), x, y, radius, links, note });
 }
 
 /** A node with those around it. */
@@ -172,23 +196,13 @@ export function neighbourhood(nodes, centre) {
   const links = nodes.neighbours(centre).length;
   const cut = links >= MOST_AROUND;
   const note = cut ? `${MOST_AROUND - 1} of ${number(links)} neighbours, those with most links among them` : "";
-  return { kind: "neighbourhood", note, ...smallScene(nodes, around(nodes, centre), true) };
+  return smallScene("neighbourhood", nodes, around(nodes, centre), true, note);
 }
 
 /** The members of a community with the largest shares in it. */
-export function membersScene(nodes, community) {
-  const { entries, sections } = nodes;
-  const found = [];
-  for (let p = 0; p + 1 < entries.length; p++) {
-    for (let i = entries[p]; i < entries[p + 1]; i++) {
-      if (sections.community[i] === community && sections.mean[i] >= core.threshold * core.block.steps) {
-        found.push([p, sections.mean[i]]);
-      }
-    }
-  }
-  found.sort((a, b) => b[1] - a[1] || a[0] - b[0]);
-  const positions = found.slice(0, MOST_AROUND).map(([p]) => p);
+export function membersScene(nodes, community, threshold) {
+  const found = nodes.members(community, threshold);
   const cut = found.length > MOST_AROUND;
   const note = cut ? `${MOST_AROUND} of ${number(found.length)} members, those with the largest shares` : "";
-  return { kind: "members", note, ...smallScene(nodes, positions, false) };
+  return smallScene("members", nodes, found.slice(0, MOST_AROUND).map((m) => m.position), false, note);
 }

@@ -1,5 +1,5 @@
 // Search by label: a text field with a list, as the ARIA practices describe a combobox.
-import { nodes } from "./data.js";
+import { everything } from "./data.js";
 import { byId, fill, h, number, short } from "./dom.js";
 import { choose } from "./pieces.js";
 
@@ -48,9 +48,9 @@ export function startSearch() {
   async function look() {
     const text = input.value.trim();
     if (!text) return close();
-    const data = await nodes();
+    const data = await everything();
     if (input.value.trim() !== text) return undefined;
-    hits = data.find(text, MOST).map((p) => ({ node: data.node ? data.node[p] : p, label: data.labels[p], degree: data.degree[p] }));
+    hits = data.find(text, MOST).map((p) => ({ node: data.numberOf(p), label: data.label(p), degree: data.degree[p] }));
     const items = hits.map((hit, i) =>
       h(
         "li",
@@ -66,7 +66,7 @@ export function startSearch() {
     return mark(hits.length ? 0 : -1);
   }
 
-  input.addEventListener("focus", () => void nodes().catch(() => {}));
+  input.addEventListener("focus", () => void everything().catch(() => {}));
   input.addEventListener("input", () => {
     clearTimeout(timer);
     timer = setTimeout(look, PAUSE);

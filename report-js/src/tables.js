@@ -1,10 +1,13 @@
 // Tables that can be sorted and grow on demand.
-import { core, colourOf } from "./data.js";
+import { core, colourOf, nodes } from "./data.js";
 import { byId, fill, h, interval, number, percent, probability } from "./dom.js";
 import { bar, communityChip, nodeButton, sharedChip } from "./pieces.js";
+import { onPrint } from "./printing.js";
+import { chosen, onChange } from "./state.js";
 
 const FIRST = 15;
 const MORE = 50;
+const PRINTED = 500;
 
 /** A table in a place: columns have a name, a cell for a row, and a key where they can be sorted. */
 function table(place, columns, count, caption, sorted) {
@@ -39,6 +42,19 @@ function table(place, columns, count, caption, sorted) {
   });
   fill(place, h("table", {}, h("caption", { class: caption.cut ? null : "hush" }, caption.name + caption.cut), h("thead", {}, h("tr", {}, heads)), body), more);
   arrange();
+  let kept = FIRST;
+  onPrint(
+    () => {
+      kept = state.shown;
+      state.shown = Math.max(kept, PRINTED);
+      draw();
+    },
+    () => {
+      state.shown = kept;
+      draw();
+    },
+  );
+  return arrange;
 }
 
 function head(column, state, arrange) {
@@ -67,9 +83,10 @@ function strengthCell(c, i) {
 
 export function communityTable() {
   const c = core.communities;
+  let members = c.members;
   const columns = [
     { name: "Community", key: (i) => c.number[i], first: 1, cell: (i) => communityChip(c.number[i]) },
-    { name: "Members", class: "right", key: (i) => c.members[i], cell: (i) => number(c.members[i]) },
+    { name: "Members", class: "right", key: (i) => members[i], cell: (i) => number(members[i]) },
     { name: "Expected size", class: "right", key: (i) => c.size[i], cell: (i) => (c.size[i] < 100 ? c.size[i].toFixed(1) : number(Math.round(c.size[i]))) },
     { name: "Strength", key: (i) => c.strength[i], cell: (i) => strengthCell(c, i) },
     { name: "Evidence", class: "right", key: (i) => c.evidence[i] ?? 0, cell: (i) => (c.evidence[i] === null ? "n/a" : number(Math.round(c.evidence[i]))) },
@@ -88,7 +105,13 @@ export function communityTable() {
     },
   ];
   const cut = core.communities_in_all > c.number.length ? `; the first ${number(c.number.length)} of ${number(core.communities_in_all)}` : "";
-  table(byId("community-table"), columns, c.number.length, { name: "Communities", cut }, { column: 0, sign: 1 });
+  const arrange = table(byId("community-table"), columns, c.number.length, { name: "Communities", cut }, { column: 0, sign: 1 });
+  onChange(async (names) => {
+    if (!names.includes("threshold")) return;
+    const sizes = (await nodes()).sizes(chosen.threshold);
+    members = c.number.map((k) => sizes.get(k) ?? 0);
+    arrange();
+  });
 }
 
 export function bridgeTable() {

@@ -2,6 +2,7 @@
 import uPlot from "uplot";
 import { core } from "./data.js";
 import { byId, fill, h, number } from "./dom.js";
+import { onPrint } from "./printing.js";
 import { onTheme, readInk } from "./theme.js";
 
 const HEIGHT = 190;
@@ -125,6 +126,9 @@ export function startTraces() {
     { rootMargin: "300px" },
   );
   seen.observe(place);
+  onPrint(() => {
+    if (!plots.length) drawAll(false);
+  });
   onTheme(() => {
     ink = null;
     for (const { made } of plots) made.redraw();

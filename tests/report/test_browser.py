@@ -12,8 +12,8 @@ from .conftest import NASTY
 # A frozen page takes minutes: this many seconds distinguish it from one that is not, on any machine. How many it
 # takes, 3 being the goal, is measured by benchmarks/report.py.
 OPEN_SECONDS, SEARCH_SECONDS = 15.0, 15.0
-# Bytes that a report of 300,000 nodes and over a million links may take.
-MOST_BYTES = 16_000_000
+# Bytes that a report may take, however large the network.
+MOST_BYTES = 10_000_000
 
 
 @pytest.fixture(scope="module")
@@ -213,8 +213,13 @@ def test_the_drawing_obeys_keys_and_shows_a_neighbourhood(browse, report):
     until(page, "!document.getElementById('around').disabled")
     page.execute_script("document.getElementById('around').click()")
     until(page, "document.getElementById('around').getAttribute('aria-pressed') === 'true'")
+    assert "1" in page.execute_script("return blockmixMap.scene.kind + blockmixMap.choice.nodes.length")
     page.find_element("id", "stage").send_keys("+", Keys.ARROW_LEFT, Keys.ESCAPE)
-    until(page, "document.getElementById('around').disabled")
+    until(page, "document.getElementById('around').disabled && blockmixMap.scene.kind === 'network'")
+    # The largest node in sight is the first that the keyboard comes to.
+    page.find_element("id", "stage").send_keys("0", "n")
+    most = "blockmixMap.scene.radius.indexOf(Math.max(...blockmixMap.scene.radius))"
+    until(page, f"blockmixMap.choice.nodes[0] === {most}")
     assert page.execute_script("return window.hacked") is None
     assert complaints(page) == []
 
@@ -240,7 +245,7 @@ def test_a_report_of_300_000_nodes_is_not_frozen_and_answers(browse, make_poster
     assert min(opened) < OPEN_SECONDS
     assert min(answered) < SEARCH_SECONDS
     assert drawn(page) == "webgl"
-    until(page, "document.getElementById('around').getAttribute('aria-pressed') === 'true'")
+    until(page, "blockmixMap.scene.count === 300000 && blockmixMap.choice.nodes.length === 1")
     # With everything open, frames still come.
     gap = page.execute_async_script(
         "const done = arguments[0]; let last = performance.now(), worst = 0, n = 0;"

@@ -5,7 +5,7 @@ import pytest
 
 from blockmix.report.communities import Findings
 from blockmix.report.pictures import layout
-from blockmix.report.pictures.drawing import MOST_COMMUNITIES, draw
+from blockmix.report.pictures.drawing import draw
 
 
 def exact_repulsion(place, mass):
@@ -74,15 +74,6 @@ def test_members_of_a_community_are_drawn_together(small):
     centres = np.array([np.median(drawing.place[group == k], axis=0) for k in range(6)])
     nearest = np.linalg.norm(drawing.place[:, None] - centres[None], axis=2).argmin(axis=1)
     assert (nearest == group).mean() > 0.8
-
-
-def test_a_large_network_is_drawn_as_its_communities(make_posterior):
-    post = make_posterior(6_000, 300)
-    drawing, colours = draw(Findings(post))
-    assert drawing.kind == "communities"
-    assert len(drawing.ids) == MOST_COMMUNITIES
-    assert len(colours) == 300
-    assert len(drawing.links) < drawing.links_in_all
 
 
 def test_a_network_without_links_or_communities_can_be_drawn(make_posterior):

@@ -19,7 +19,7 @@ from .conftest import NASTY
 
 ROOT = Path(__file__).resolve().parents[2]
 # Scripts, styles and licences weigh this much before there are any data.
-MOST_BYTES_EMPTY = 320_000
+MOST_BYTES_EMPTY = 190_000
 
 
 @pytest.fixture(scope="module")
@@ -161,6 +161,5 @@ def test_the_lock_file_names_no_host():
 
 def test_licences_of_all_programs_inside_are_there():
     licences = page.asset("LICENCES.txt")
-    for name in ("sigma", "@sigma/node-piechart", "graphology", "graphology-utils", "events", "uplot"):
-        assert re.search(rf"^{re.escape(name)} \d", licences, re.MULTILINE), name
-    assert licences.count("Permission is hereby granted") >= 6
+    assert re.search(r"^uplot \d", licences, re.MULTILINE)
+    assert licences.count("Permission is hereby granted") == 1

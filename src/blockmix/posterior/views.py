@@ -196,6 +196,17 @@ def beta_above(mean: NDArray[Any], sd: NDArray[Any], least: float) -> NDArray[np
     return np.asarray(1.0 - betainc(a, b, least), dtype=np.float64)
 
 
+def beta_median(mean: NDArray[Any], sd: NDArray[Any]) -> NDArray[np.float64]:
+    """Compute the median of the Beta law with this mean and standard deviation.
+
+    >>> beta_median(np.array([0.5, 0.12]), np.array([0.1, 0.2])).round(3).tolist()
+    [0.5, 0.018]
+    """
+    from scipy.special import betaincinv
+
+    return np.asarray(betaincinv(*_beta_shapes(mean, sd), 0.5), dtype=np.float64)
+
+
 def _beta_shapes(mean: NDArray[Any], sd: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Compute the two parameters of the Beta law with this mean and standard deviation."""
     m = np.clip(np.asarray(mean, dtype=np.float64), 1e-9, 1 - 1e-9)

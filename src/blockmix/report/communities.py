@@ -18,6 +18,8 @@ THRESHOLD = 0.1
 BRIDGE_SHARE, BRIDGE_LOWER = 0.1, 0.02
 _LOWER_5_PERCENT = 1.645
 MOST_CERTAIN, MOST_NEIGHBOURS = 6, 4
+# A community is named by so many of its most certain members.
+NAMED_BY = 3
 # Intervals of more entries than this are computed once for each pair of mean and sd in steps of 0.001.
 _MANY = 50_000
 
@@ -70,6 +72,20 @@ class Findings:
         second = np.flatnonzero(rank == 1)
         return nodes[second[np.argsort(-mean[second], kind="stable")]]
 
+    @cached_property
+    def names(self) -> dict[int, str]:
+        """A name for every listed community: the labels of its most certain members."""
+        labels = self.post.graph.labels
+        return {
+            number: " · ".join(str(labels[int(a)]) for a in nodes[:NAMED_BY])
+            for number, nodes in self.certain.items()
+        }
+
+    @cached_property
+    def certain(self) -> dict[int, NDArray[np.int64]]:
+        """The most certain members of every listed community."""
+        return self.certain_members()
+
     def certain_members(self) -> dict[int, NDArray[np.int64]]:
         """Return for every community the members whose lower bound is highest."""
         member = np.asarray(self.post.mean) >= self.threshold
@@ -102,15 +118,22 @@ class Findings:
             found[k] = sorted(others, key=lambda pair: (-pair[1], pair[0]))[:MOST_NEIGHBOURS]
         return found
 
+    @cached_property
+    def placed(self) -> NDArray[np.int64]:
+        """The communities that have a place on the map: those listed, then others that some node is mostly in."""
+        first = np.asarray(self.post.offsets[:-1])[np.diff(self.post.offsets) > 0]
+        used = np.unique(np.asarray(self.post.community)[first]).astype(np.int64)
+        return np.concatenate([self.numbers, np.setdiff1d(used, self.numbers)])
+
     def community_links(self, count: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Return pairs of the first `count` listed communities and the expected number of links between them.
+        """Return pairs of the first `count` of `placed` and the expected number of links between them.
 
         A link counts for communities k and l as far as one end is in k and the other in l: the sum of
         pi_ak pi_bl over links, with mean memberships.
         """
         from scipy.sparse import coo_array, csr_array, triu
 
-        numbers = self.numbers[:count]
+        numbers = self.placed[:count]
         place = np.full(self.post.n_communities, -1)
         place[numbers] = np.arange(len(numbers))
         column = place[self.post.community]

@@ -1,4 +1,4 @@
-"""The top of the report: what was found, how good the predictions are, how it was computed, what to mind."""
+"""What was found in words and figures, how good the predictions are, what to mind, and how it was computed."""
 
 from __future__ import annotations
 
@@ -7,33 +7,20 @@ from math import isnan
 from typing import Any
 
 from blockmix.posterior.posterior import Posterior
-from blockmix.posterior.structure import first_line
 from blockmix.report.communities import Findings
-from blockmix.report.markup import Markup, element, joined, void
+from blockmix.report.markup import Markup, element, joined
 from blockmix.report.verdict import Remark, scored
 
 
-def overview(found: Findings, title: str, notes: list[Remark], command: str | None) -> Markup:
-    """Write the section with the headline, figures, scores, remarks and the facts of the run."""
+def overview(found: Findings, notes: list[Remark]) -> Markup:
+    """Write the section with what was found in words, the remarks, the figures and the scores."""
     return element(
         "section",
-        element(
-            "div",
-            element(
-                "div",
-                element("p", title, class_="kicker"),
-                element("p", element("strong", first_line(found.post)), class_="lead"),
-                element("h1", headline(found)),
-                element("p", lead(found), class_="lead"),
-                verdict(notes),
-            ),
-            # The page's script puts the still picture here, so that it is in the file only once.
-            void("img", id="hero", alt=""),
-            class_="hero",
-        ),
+        element("h2", "What was found, and how sure it is"),
+        element("p", lead(found), class_="lead"),
+        verdict(notes),
         figures(found),
         scores(found.post),
-        facts(found.post, command),
         id="overview",
     )
 
@@ -128,7 +115,7 @@ def scores(post: Posterior) -> Markup | None:
          "pairs as they are."),
     ]  # fmt: skip
     return joined(
-        element("h2", "How well it predicts"),
+        element("h3", "How well it predicts", class_="part"),
         element(
             "p",
             f"Judged on {counted(result.n_links, 'link')} and {counted(result.n_non_links, 'non-link')} "
@@ -146,7 +133,7 @@ def scores(post: Posterior) -> Markup | None:
     )
 
 
-def facts(post: Posterior, command: str | None) -> Markup:
+def facts_section(post: Posterior, command: str | None) -> Markup:
     """Write how the result was computed: time, machine, seed, and a fold-out list of everything else."""
     known = post.provenance
     rows = [(name, text) for name, text in _facts(known, command) if text]
@@ -156,7 +143,8 @@ def facts(post: Posterior, command: str | None) -> Markup:
         class_="facts",
     )
     everything = json.dumps(known, indent=2, default=str, ensure_ascii=False)
-    return joined(
+    return element(
+        "section",
         element("h2", "How it was computed"),
         table,
         element(
@@ -164,6 +152,7 @@ def facts(post: Posterior, command: str | None) -> Markup:
             element("summary", "Everything that was recorded"),
             element("pre", everything, tabindex="0"),
         ),
+        id="run",
     )
 
 

@@ -5,26 +5,24 @@ from __future__ import annotations
 from functools import cache
 from importlib.resources import files
 
-import numpy as np
-
 from blockmix._version import __version__
 from blockmix.report.attributes import attributes_section
 from blockmix.report.communities import Findings
 from blockmix.report.diagnostics import diagnostics_section
 from blockmix.report.markup import Markup, element, joined, json_block, source_hash, void
-from blockmix.report.overview import overview
+from blockmix.report.network import network_section, numbered_by_size
+from blockmix.report.overview import facts_section, overview
 from blockmix.report.payload import page_data
-from blockmix.report.pictures.drawing import Drawing, draw
-from blockmix.report.pictures.pack import Block, pack_nodes
+from blockmix.report.pictures.drawing import draw
+from blockmix.report.pictures.pack import pack_nodes
 from blockmix.report.pictures.picture import data_address, still_picture
 from blockmix.report.verdict import remarks
 
-# Run in this order: the drawing may fail where there is no WebGL, and the rest still works.
-SCRIPTS = ("drawing.js", "report.js")
+SCRIPTS = ("report.js",)
 STYLES = ("uplot.css", "report.css")
 _SECTIONS = (
-    ("overview", "Overview"), ("network", "Network"), ("communities", "Communities"),
-    ("bridges", "Bridges"), ("diagnostics", "Diagnostics"),
+    ("network", "Map"), ("overview", "How sure"), ("communities", "Communities"),
+    ("bridges", "Bridges"), ("diagnostics", "Diagnostics"), ("run", "Run"),
 )  # fmt: skip
 
 
@@ -37,22 +35,28 @@ def asset(name: str) -> str:
 def build_page(found: Findings, title: str, command: str | None, seed: int) -> str:
     """Write the whole file as text."""
     drawing, colours = draw(found, seed=seed)
-    block = pack_nodes(found, seed=seed)
+    packed = pack_nodes(found, seed=seed)
+    picture = data_address(still_picture(found, drawing, colours, packed.entries))
+    notes = remarks(found.post)
     body = joined(
-        element("a", "Skip to the content", href="#overview", class_="skip"),
+        element("a", "Skip to the content", href="#network", class_="skip"),
         _header(),
         element(
             "main",
-            overview(found, title, remarks(found.post), command),
-            _network(found, drawing, data_address(still_picture(found, drawing, colours)), block),
+            network_section(found, title, notes, drawing, picture, packed),
+            overview(found, notes),
             _communities(found),
             attributes_section(found.post),
             _bridges(found),
             diagnostics_section(found.post),
+            facts_section(found.post, command),
         ),
         _footer(),
-        json_block("data", page_data(found, drawing, colours, block)),
-        Markup(f'<script type="text/plain" id="block">{block.text}</script>'),
+        json_block("data", page_data(found, drawing, colours, packed, seed=seed)),
+        *(
+            Markup(f'<script type="text/plain" id="block-{name}">{block.text}</script>')
+            for name, block in packed.blocks.items()
+        ),
         *(Markup(f"<script>{asset(name)}</script>") for name in SCRIPTS),
     )
     style = "".join(asset(name) for name in STYLES)
@@ -102,101 +106,10 @@ def _mark() -> Markup:
     )  # fmt: skip
 
 
-def _network(found: Findings, drawing: Drawing, picture: str, block: Block) -> Markup:
-    alt = (
-        "Drawing of the network: every node is a pie chart of its communities"
-        if drawing.kind == "network"
-        else "Drawing of the communities: every disc is one, lines are links between their members"
-    )
-    return element(
-        "section",
-        element("h2", "The network"),
-        element("p", *_drawing_notes(found, drawing, block), class_="note"),
-        element(
-            "div",
-            element("div", _search(), _view_buttons(drawing), class_="tools"),
-            element(
-                "div",
-                void("img", src=picture, alt=alt, id="still"),
-                element("div", id="stage", tabindex="0", role="application", aria_label=_HOW_TO_MOVE, hidden=True),
-                element("p", id="remark", class_="note", hidden=True),
-                element("div", id="tip", role="status", hidden=True),
-                element("div", *_zoom_buttons(), class_="zoom", id="zoom", hidden=True),
-                class_="picture", id="picture",
-            ),
-            element("div", element("p", _CARD_HINT, class_="note"), id="card", class_="card", aria_live="polite"),
-            element("div", id="legend", class_="legend", role="group", aria_label="Show one community only"),
-            class_="network",
-        ),
-        id="network",
-    )  # fmt: skip
-
-
-_HOW_TO_MOVE = "Network drawing. Arrow keys move it, plus and minus zoom, 0 shows all, Escape clears."
-_CARD_HINT = "Search for a node, or click one, to see the communities it belongs to and how sure that is."
-
-
-def _drawing_notes(found: Findings, drawing: Drawing, block: Block) -> list[str]:
-    graph = found.post.graph
-    notes = []
-    if drawing.kind == "network":
-        notes.append("Each node is a pie chart of its communities; its area grows with its number of links. ")
-        if len(drawing.links) < graph.n_edges:
-            notes.append(f"{len(drawing.links):,} of {graph.n_edges:,} links are drawn, picked at random. ")
-    else:
-        some = len(drawing.ids) < len(found.numbers)
-        first = "largest communities" if _by_size(found) else "communities with the most evidence"
-        which = f"the {len(drawing.ids):,} {first}" if some else "its communities"
-        notes.append(
-            f"With {graph.n_nodes:,} nodes the whole network would be a ball of wool, so {which} are drawn: a "
-            "disc for each, its area the number of members, a line where many links run between two. Choose a "
-            "node to see its neighbourhood. "
-        )
-    if block.nodes < graph.n_nodes:
-        notes.append(f"To keep this file small it holds the {block.nodes:,} nodes with the most links. ")
-    if block.links < graph.n_edges and block.nodes == graph.n_nodes:
-        notes.append(f"To keep this file small it holds {block.links:,} of the links, picked at random. ")
-    return notes
-
-
-def _search() -> Markup:
-    return element(
-        "div",
-        element("label", "Find a node", for_="search"),
-        void("input", id="search", type="text", role="combobox", aria_expanded="false", spellcheck="false",
-             aria_controls="hits", aria_autocomplete="list", autocomplete="off", placeholder="Label of a node"),
-        element("ul", id="hits", role="listbox", aria_label="Nodes found", hidden=True),
-        class_="search",
-    )  # fmt: skip
-
-
-def _view_buttons(drawing: Drawing) -> Markup:
-    whole = "Whole network" if drawing.kind == "network" else "All communities"
-    return element(
-        "div",
-        element("button", whole, type="button", id="whole", aria_pressed="true"),
-        element("button", "Neighbourhood", type="button", id="around", aria_pressed="false", disabled=True),
-        class_="views", role="group", aria_label="What is drawn",
-    )  # fmt: skip
-
-
-def _zoom_buttons() -> list[Markup]:
-    buttons = (("in", "+", "Zoom in"), ("out", "−", "Zoom out"), ("fit", "Fit", "Show all"))
-    return [
-        element("button", text, type="button", id=f"zoom-{name}", aria_label=label)
-        for name, text, label in buttons
-    ]
-
-
-def _by_size(found: Findings) -> bool:
-    """Return whether communities are numbered by size, because their evidence is not defined in this model."""
-    return bool(np.isnan(found.post.evidence).all())
-
-
 def _communities(found: Findings) -> Markup:
     order = (
         "The largest come first, by their expected number of members. "
-        if _by_size(found)
+        if numbered_by_size(found)
         else "Those with the most evidence come first: what a community adds to the log likelihood, less what its "
         "memberships cost to describe. "
     )
@@ -242,7 +155,7 @@ def _footer() -> Markup:
         element(
             "p",
             f"Made by blockmix {__version__}. This file is complete: it loads nothing and sends nothing. "
-            "Drawn with sigma.js, graphology and uPlot (MIT licences).",
+            "Plots are drawn with uPlot (MIT licence).",
         ),
         element(
             "details", element("summary", "Licences"), element("pre", asset("LICENCES.txt"), tabindex="0")

@@ -28,21 +28,21 @@ _MOST_BLOCKS = 1000
 _LINKS_AT_ONCE = 1 << 20
 
 
-def _strength_matrix(post: Posterior) -> Any:
+def strength_matrix(post: Posterior) -> Any:
     """Return what multiplies pi_a and pi_b above the background: the strengths, or those of the general model."""
     if post.blocks_mean is not None:
         return sp.csr_array(post.blocks_mean)
     if post.popularity_mean is not None:
-        return sp.diags_array(_rate(post.strength_mean))
+        return sp.diags_array(link_rate(post.strength_mean))
     return sp.diags_array(post.strength_mean - post.background_mean)
 
 
-def _rate(probability: Any) -> Any:
+def link_rate(probability: Any) -> Any:
     """(DC1) Compute the rates of links with these probabilities."""
     return -np.log1p(-np.minimum(probability, 1.0 - 1e-12))
 
 
-def _weights(post: Posterior) -> sp.csr_array:
+def link_weights(post: Posterior) -> sp.csr_array:
     """Return the mean memberships, times popularities where there are any: theta of (DC1)."""
     shares = mean_shares(post)
     if post.popularity_mean is None:
@@ -52,11 +52,11 @@ def _weights(post: Posterior) -> sp.csr_array:
 
 def mean_probability(post: Posterior, pairs: NDArray[np.int64]) -> NDArray[np.float64]:
     """(M1), (DC1) Compute the link probability at the posterior means."""
-    shares, popular = _weights(post), post.popularity_mean
-    scaled = sp.csr_array(shares @ _strength_matrix(post))
+    shares, popular = link_weights(post), post.popularity_mean
+    scaled = sp.csr_array(shares @ strength_matrix(post))
     base: Any = 0.0 if post.blocks_mean is not None else post.background_mean
     if popular is not None:
-        base = _rate(base) * popular[pairs[:, 0]].astype(np.float64) * popular[pairs[:, 1]]
+        base = link_rate(base) * popular[pairs[:, 0]].astype(np.float64) * popular[pairs[:, 1]]
     found = np.empty(len(pairs))
     for begin in range(0, len(pairs), _LINKS_AT_ONCE):
         part = pairs[begin : begin + _LINKS_AT_ONCE]
@@ -80,10 +80,10 @@ def missing_links(post: Posterior, label: Any, community: int | None, top: int) 
 
 def _around(post: Posterior, node: int, top: int) -> NDArray[np.int64]:
     """Return the most likely partners of a node that it has no link to."""
-    shares = _weights(post)
-    score = np.asarray((shares @ (shares[[node]] @ _strength_matrix(post)).T).todense()).ravel()
+    shares = link_weights(post)
+    score = np.asarray((shares @ (shares[[node]] @ strength_matrix(post)).T).todense()).ravel()
     if post.popularity_mean is not None:
-        score += _rate(post.background_mean) * post.popularity_mean[node] * post.popularity_mean
+        score += link_rate(post.background_mean) * post.popularity_mean[node] * post.popularity_mean
     score[node] = -np.inf
     score[post.graph.neighbors_of(node)] = -np.inf
     wanted = min(_AGAIN * top, len(score))
@@ -98,7 +98,7 @@ def _in_communities(post: Posterior, community: int | None, top: int) -> NDArray
     Pairs of a block, two members of community k or one each of k and l in the general model, are first compared by what
     this block alone gives them, pi_ak pi_bl beta_kl, and the best of each block by (M1).
     """
-    columns = sp.csc_array(_weights(post))
+    columns = sp.csc_array(link_weights(post))
     blocks = _blocks(post, columns, None if community is None else check_community(post, community))
     each = max(int(np.sqrt(2.0 * MOST_CANDIDATES / max(len(blocks), 1))), 3)
     kept = max(MOST_SCORED // max(len(blocks), 1), _AGAIN * top)

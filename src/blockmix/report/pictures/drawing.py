@@ -1,4 +1,4 @@
-"""What is drawn and where: the whole network while it is small, the graph of its communities beyond that."""
+"""What is drawn and where: the whole network while it is small, a map by memberships beyond that."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 from blockmix.report.communities import Findings
 from blockmix.report.pictures.colours import assign_colours
 from blockmix.report.pictures.layout import force_layout, push_apart
+from blockmix.report.pictures.places import MOST_PLACED, Places, main_discs, make_places, strongest_links
 
-# Beyond these a drawing is a ball of wool, and a browser slow.
-MOST_NODES, MOST_LINKS, MOST_COMMUNITIES = 5_000, 25_000, 250
+# Beyond these a layout by links is a tangle of lines, and slow.
+MOST_NODES, MOST_LINKS, MOST_CENTRES = 5_000, 25_000, 250
 # Links of the graph of communities: each community keeps its strongest few.
-_LINKS_A_COMMUNITY = 3
+_LINKS_A_COMMUNITY = 2
 # How much a link inside no community pulls, compared with one inside.
 _OUTSIDE = 0.2
 # How much links pull in all, picked by eye, and the mean degree from which on each pulls less.
@@ -24,10 +25,10 @@ _PULL, _MANY_LINKS = 3.0, 6.0
 
 @dataclass(frozen=True, eq=False)
 class Drawing:
-    """Discs and lines. `ids` are node numbers, or community numbers if `kind` is "communities".
+    """Discs and lines. `ids` are node numbers if `kind` is "network", community numbers if it is "map".
 
     `links` are pairs of rows of `ids`, `weight` their importance from 0 to 1, `links_in_all` how many there
-    are of which these are drawn.
+    are of which these are drawn. `places` are the discs of a map.
     """
 
     kind: str
@@ -37,25 +38,26 @@ class Drawing:
     links: NDArray[np.int64]
     weight: NDArray[np.float64]
     links_in_all: int
+    places: Places | None = None
 
 
 def draw(found: Findings, *, seed: int = 0) -> tuple[Drawing, NDArray[np.int64]]:
     """Draw a posterior; return also the colour of every listed community as a number into the palette."""
-    links, weight = found.community_links(len(found.numbers) if len(found.numbers) <= 2_000 else 2_000)
-    colours = assign_colours(links, weight, len(found.numbers))
-    shown = min(len(found.numbers), MOST_COMMUNITIES)
-    inside = (links < shown).all(axis=1)
-    links, weight = links[inside], weight[inside]
-    centres = _community_places(found, shown, links, weight, seed)
+    links, weight = found.community_links(min(len(found.placed), MOST_PLACED))
+    listed = (links < len(found.numbers)).all(axis=1)
+    colours = assign_colours(links[listed], weight[listed], len(found.numbers))
     if found.post.graph.n_nodes <= MOST_NODES:
+        shown = min(len(found.numbers), MOST_CENTRES)
+        inside = (links < shown).all(axis=1)
+        centres = _community_places(found, shown, links[inside], weight[inside], seed)
         return _network(found, centres, seed), colours
-    return _community_graph(found, shown, links, weight, centres), colours
+    return _map(found, links, weight, seed), colours
 
 
 def _community_places(
     found: Findings, shown: int, links: NDArray[Any], weight: NDArray[np.float64], seed: int
 ) -> NDArray[np.float64]:
-    """Place the largest communities: close where many links run between them."""
+    """Place the first communities: close where many links run between them."""
     size = np.maximum(found.post.sizes[found.numbers[:shown]], 1.0)
     # A large community has many links to all others: what counts is the excess over its size.
     pull = weight / np.sqrt(size[links[:, 0]] * size[links[:, 1]]) if len(links) else weight
@@ -102,31 +104,19 @@ def _shares(found: Findings, shown: int) -> Any:
     return csr_array((values, (found.node[keep], where[keep])), shape=(post.graph.n_nodes, shown))
 
 
-def _community_graph(
-    found: Findings,
-    shown: int,
-    links: NDArray[Any],
-    weight: NDArray[np.float64],
-    centres: NDArray[np.float64],
-) -> Drawing:
-    """Draw a disc for every community, its area the number of members, and the strongest links between them."""
-    numbers = found.numbers[:shown]
-    members = np.array([len(found.covers[int(k)]) for k in numbers], dtype=np.float64)
-    radius = _radii(centres, np.sqrt(members), share=0.22)
-    place = push_apart(centres, radius, 0.4 * float(np.median(radius)) if shown else 0.0, rounds=200)
-    strongest = np.zeros(len(links), dtype=bool)
-    order = np.argsort(-weight, kind="stable")
-    kept = np.zeros(shown, dtype=np.int64)
-    for e in order.tolist():
-        a, b = links[e]
-        if min(kept[a], kept[b]) < _LINKS_A_COMMUNITY:
-            strongest[e] = True
-            kept[a] += 1
-            kept[b] += 1
-    drawn = weight[strongest]
+def _map(found: Findings, links: NDArray[Any], weight: NDArray[np.float64], seed: int) -> Drawing:
+    """Draw a disc for every community, its area the number of its nodes, and the strongest links between them."""
+    numbers = found.placed[:MOST_PLACED]
+    places = make_places(found, links, weight, main_discs(found, numbers), seed=seed)
+    # Lines between listed communities only: others are many, and grey.
+    listed = (places.links < len(found.numbers)).all(axis=1)
+    chosen = np.flatnonzero(listed)
+    strong = strongest_links(places.links[chosen], places.weight[chosen], len(numbers), _LINKS_A_COMMUNITY)
+    chosen = chosen[strong]
+    drawn = places.weight[chosen]
     return Drawing(
-        "communities", numbers, place, radius, links[strongest],
-        np.sqrt(drawn / max(float(drawn.max(initial=0.0)), 1e-12)), len(links),
+        "map", numbers, places.centre[:-1], places.radius[:-1], places.links[chosen],
+        np.sqrt(drawn / max(float(drawn.max(initial=0.0)), 1e-12)), len(places.links), places,
     )  # fmt: skip
 
 

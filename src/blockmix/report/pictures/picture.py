@@ -11,10 +11,15 @@ from numpy.typing import NDArray
 
 from blockmix.report.communities import Findings
 from blockmix.report.markup import Markup, element, joined, void
-from blockmix.report.pictures.colours import PALETTE, REST
+from blockmix.report.pictures.colours import PALETTE, REST, rgb
+from blockmix.report.pictures.density import density_image, png
 from blockmix.report.pictures.drawing import Drawing
+from blockmix.report.pictures.pack import MOST_NODES, Entries
+from blockmix.report.pictures.places import node_places
 
 WIDTH, HEIGHT, _MARGIN = 1200.0, 760.0, 40.0
+# Pixels of the image of a map for every unit of the picture.
+_FINE = 0.8
 # Lines and names beyond these would hide the picture, and slow the page.
 _MOST_LINES, _MOST_NAMES, _LONGEST_NAME = 6_000, 60, 28
 # Width of a letter on average, to see where names have room.
@@ -23,7 +28,7 @@ _SLIVER = 0.03
 
 # The picture is an image of its own: it follows the colour scheme of the page around it.
 _STYLE = (
-    "line{stroke:#7d8793;stroke-opacity:.28}"
+    "line{stroke:#7d8793;stroke-opacity:.42}"
     "text{font:500 14px system-ui,sans-serif;fill:#2a323d;paint-order:stroke;stroke:#fdfcfa;"
     "stroke-width:3px;stroke-linejoin:round;text-anchor:middle}"
     # Widths here are those of the image: names would be too small to read in a small one.
@@ -32,18 +37,24 @@ _STYLE = (
 )
 
 
-def still_picture(found: Findings, drawing: Drawing, colours: NDArray[np.int64]) -> Markup:
-    """Draw the picture as one SVG document."""
+def still_picture(
+    found: Findings, drawing: Drawing, colours: NDArray[np.int64], entries: Entries | None = None
+) -> Markup:
+    """Draw the picture as one SVG document; that of a map needs the memberships as they are sent."""
     x, y, radius = fitted(drawing)
+    is_map = drawing.kind == "map"
     lines = [
         void("line", x1=_short(x[a]), y1=_short(y[a]), x2=_short(x[b]), y2=_short(y[b]),
-             stroke_width=_short(0.6 + 3.0 * w * (drawing.kind == "communities")))
+             stroke_width=_short(0.9 + 3.0 * w * is_map))
         for (a, b), w in list(zip(drawing.links.tolist(), drawing.weight.tolist(), strict=True))[:_MOST_LINES]
     ]  # fmt: skip
-    discs = [
-        joined(*pie(x[i], y[i], radius[i], shares))
-        for i, shares in enumerate(all_shares(found, drawing, colours))
-    ]
+    if is_map and entries is not None:
+        discs = [_nodes_of_map(found, drawing, colours, entries)]
+    else:
+        discs = [
+            joined(*pie(x[i], y[i], radius[i], shares))
+            for i, shares in enumerate(all_shares(found, drawing, colours))
+        ]
     names = [
         element("text", text, x=_short(middle), y=_short(line + 4.5))
         for text, middle, line in name_places(found, drawing, x, y, radius)
@@ -52,6 +63,33 @@ def still_picture(found: Findings, drawing: Drawing, colours: NDArray[np.int64])
         "svg", element("style", Markup(_STYLE)), *lines, *discs, *names,
         xmlns="http://www.w3.org/2000/svg", viewBox=f"0 0 {WIDTH:g} {HEIGHT:g}",
     )  # fmt: skip
+
+
+def _nodes_of_map(found: Findings, drawing: Drawing, colours: NDArray[np.int64], entries: Entries) -> Markup:
+    """Draw all nodes of a map as an image of their density."""
+    places = drawing.places
+    assert places is not None
+    count = len(places.numbers)
+    disc_of = np.full(found.post.n_communities, -1, dtype=np.int64)
+    disc_of[places.numbers] = np.arange(count)
+    disc = disc_of[entries.community]
+    keep = disc >= 0
+    node, disc, share = entries.node[keep], disc[keep], entries.mean[keep]
+    nodes = min(found.post.graph.n_nodes, MOST_NODES)
+    place = node_places(places, node, disc, share, nodes)
+    chosen = [PALETTE[i] for i in colours[:count]]
+    palette = np.array([rgb(c) for c in (*chosen, *[REST] * (count + 1 - len(chosen)))])
+    total = np.bincount(node, share, minlength=nodes)
+    mixed: NDArray[np.float64] = np.zeros((nodes, 3))
+    for i in range(3):
+        mixed[:, i] = np.bincount(node, share * palette[disc, i], minlength=nodes)
+    mixed = np.where(total[:, None] > 0, mixed / np.maximum(total, 1e-9)[:, None], palette[-1])
+    low, scale, middle = _frame(drawing)
+    x = WIDTH / 2 + (place[:, 0] - low[0] - middle[0]) * scale
+    y = HEIGHT / 2 - (place[:, 1] - low[1] - middle[1]) * scale
+    image = png(density_image(x * _FINE, y * _FINE, mixed, round(WIDTH * _FINE), round(HEIGHT * _FINE)))
+    address = "data:image/png;base64," + base64.b64encode(image).decode("ascii")
+    return void("image", href=address, x=0, y=0, width=WIDTH, height=HEIGHT)
 
 
 def data_address(svg: str) -> str:
@@ -63,12 +101,20 @@ def fitted(drawing: Drawing) -> tuple[Any, Any, Any]:
     """Convert places and radii to the units of the picture, y downwards."""
     if not len(drawing.ids):
         return np.zeros(0), np.zeros(0), np.zeros(0)
-    low = (drawing.place - drawing.radius[:, None]).min(axis=0)
-    span = np.maximum((drawing.place + drawing.radius[:, None]).max(axis=0) - low, 1e-9)
-    scale = min((WIDTH - 2 * _MARGIN) / span[0], (HEIGHT - 2 * _MARGIN) / span[1])
-    x = WIDTH / 2 + (drawing.place[:, 0] - low[0] - span[0] / 2) * scale
-    y = HEIGHT / 2 - (drawing.place[:, 1] - low[1] - span[1] / 2) * scale
+    low, scale, middle = _frame(drawing)
+    x = WIDTH / 2 + (drawing.place[:, 0] - low[0] - middle[0]) * scale
+    y = HEIGHT / 2 - (drawing.place[:, 1] - low[1] - middle[1]) * scale
     return x, y, drawing.radius * scale
+
+
+def _frame(drawing: Drawing) -> tuple[Any, float, Any]:
+    """Return the lower corner of all discs, the units of the picture in one of the plane, and half of the extent."""
+    place, radius = drawing.place, drawing.radius
+    if drawing.places is not None:
+        place, radius = drawing.places.centre, drawing.places.radius
+    low = (place - radius[:, None]).min(axis=0)
+    span = np.maximum((place + radius[:, None]).max(axis=0) - low, 1e-9)
+    return low, float(min((WIDTH - 2 * _MARGIN) / span[0], (HEIGHT - 2 * _MARGIN) / span[1])), span / 2
 
 
 def all_shares(
@@ -76,8 +122,8 @@ def all_shares(
 ) -> list[list[tuple[str, float]]]:
     """Return for every disc its colours and their shares, largest first, what is in no listed community last."""
     names = {int(k): PALETTE[c] for k, c in zip(found.numbers, colours, strict=True)}
-    if drawing.kind == "communities":
-        return [[(names[int(k)], 1.0)] for k in drawing.ids]
+    if drawing.kind == "map":
+        return [[(names.get(int(k), REST), 1.0)] for k in drawing.ids]
     post = found.post
     community, mean = post.community.tolist(), post.mean.tolist()
     result = []
@@ -116,25 +162,31 @@ def name_places(
     result = []
     for i in np.argsort(-drawing.radius, kind="stable")[:_MOST_NAMES].tolist():
         number = int(drawing.ids[i])
-        text = shown_name(str(labels[number]) if drawing.kind == "network" else str(number))
+        if drawing.kind == "map" and number not in found.names:
+            continue
+        text = shown_name(str(labels[number]) if drawing.kind == "network" else found.names[number])
         width = 0.5 * _LETTER * len(text)
-        for right, down in ((1, 0), (-1, 0), (0, 1), (0, -1)):
+        for right, down in ((1, 0), (-1, 0), (0, 1), (0, -1)) if drawing.kind == "network" else ((0, 0),):
             middle = float(x[i] + right * (radius[i] + 4.0 + width))
             line = float(y[i] + down * (radius[i] + 9.0))
             box = np.array([middle - width, line - 8.0, middle + width, line + 8.0])
-            if _clear(box, taken, x, y, radius):
+            discs = (x, y, radius) if drawing.kind == "network" else None
+            if _clear(box, taken, discs):
                 taken = np.vstack([taken, box])
                 result.append((text, middle, line))
                 break
     return result
 
 
-def _clear(box: NDArray[np.float64], taken: NDArray[np.float64], x: Any, y: Any, radius: Any) -> bool:
-    """Return whether a box lies in the picture and covers neither a name nor a disc."""
+def _clear(box: NDArray[np.float64], taken: NDArray[np.float64], discs: tuple[Any, Any, Any] | None) -> bool:
+    """Return whether a box lies in the picture and covers neither a name nor one of the discs."""
     if box[0] < 0.0 or box[2] > WIDTH:
         return False
     if (np.minimum(box[2:], taken[:, 2:]) > np.maximum(box[:2], taken[:, :2])).all(axis=1).any():
         return False
+    if discs is None:
+        return True
+    x, y, radius = discs
     gap = np.hypot(x - np.clip(x, box[0], box[2]), y - np.clip(y, box[1], box[3]))
     return not (gap < 0.8 * radius).any()
 

@@ -133,7 +133,7 @@ def plot_network(post: Posterior, *, threshold: float = 0.1, seed: int = 0) -> F
     x, y, radius = fitted(drawing)
     axes = figure.add_subplot()
     lines = np.column_stack([x, y])[drawing.links]
-    width = 0.5 + 2.0 * drawing.weight * (drawing.kind == "communities")
+    width = 0.5 + 2.0 * drawing.weight * (drawing.kind == "map")
     axes.add_collection(LineCollection(list(lines), linewidths=width, colors=_LINE, alpha=0.3))
     axes.add_collection(_pies(x, y, radius, all_shares(found, drawing, colours)))
     for text, middle, line in name_places(found, drawing, x, y, radius):

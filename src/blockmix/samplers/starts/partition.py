@@ -84,7 +84,7 @@ def fine_to_coarse(graph: Graph, rng: np.random.Generator) -> Iterator[tuple[flo
     level before (at first of each node), and the group of each node."""
     level, parts = _base(graph), np.arange(graph.n_nodes)
     for resolution in _resolutions(graph):
-        level, parents = _coarsen(level, resolution, rng)
+        level, parents = coarsen(level, resolution, rng)
         parts = parents[parts]
         yield resolution, level, parents, parts
 
@@ -118,7 +118,7 @@ def _resolutions(graph: Graph) -> list[float]:
     return values
 
 
-def _coarsen(level: Level, resolution: float, rng: np.random.Generator) -> tuple[Level, Parts]:
+def coarsen(level: Level, resolution: float, rng: np.random.Generator) -> tuple[Level, Parts]:
     """Group the groups at this resolution until no move is left; return the level and the new group of each group."""
     parents = np.arange(len(level.sizes))
     while True:
