@@ -205,3 +205,15 @@ def test_what_a_killed_process_left_is_removed_when_it_is_old(tmp_path):
     os.utime(old, (1e9, 1e9))
     NETWORKS["range"].save(tmp_path / "net")
     assert sorted(path.name for path in tmp_path.iterdir()) == [fresh.name, "net"]
+
+
+def test_a_network_whose_manifest_is_damaged_is_replaced_and_a_folder_with_anything_else_is_not(tmp_path):
+    graph = Graph.from_edges([("a", "b"), ("b", "c")])
+    graph.save(tmp_path / "net")
+    (tmp_path / "net" / "manifest.json").write_text("{")
+    graph.save(tmp_path / "net")
+    assert Graph.load(tmp_path / "net").n_edges == 2
+    (tmp_path / "net" / "manifest.json").write_text("{")
+    (tmp_path / "net" / "notes.txt").write_text("mine")
+    with pytest.raises(InputError, match="not a saved network"):
+        graph.save(tmp_path / "net")

@@ -66,18 +66,26 @@ def save_graph(graph: Graph, path: str | os.PathLike[str]) -> None:
 
 
 def refuse_foreign(target: Path) -> None:
-    """Refuse to replace anything but a saved network or an empty folder."""
+    """Refuse to replace anything but a saved network, whole or damaged, or an empty folder."""
     if not target.exists() or (target.is_dir() and not any(target.iterdir())):
         return
     try:
         read_manifest(target / _MANIFEST, FORMAT, VERSION, OLDEST)
     except (OSError, Damaged):
-        raise InputError(
-            f"{target}: exists and is not a saved network; choose another name or remove it"
-        ) from None
+        if not _looks_saved(target):
+            raise InputError(
+                f"{target}: exists and is not a saved network; choose another name or remove it"
+            ) from None
     except InputError:
         # A network that another version of blockmix saved is one all the same.
         pass
+
+
+def _looks_saved(target: Path) -> bool:
+    """Return whether a folder has the files of a saved network and no others: then only its manifest is damaged."""
+    names = {path.name for path in target.iterdir()} if target.is_dir() else set()
+    needed = {_MANIFEST, "offsets.npy", "neighbors.npy"}
+    return needed <= names and all(name.endswith(".npy") for name in names - {_MANIFEST})
 
 
 def write_graph(graph: Graph, folder: Path) -> None:

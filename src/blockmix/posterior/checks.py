@@ -32,6 +32,9 @@ def check_posterior(post: Posterior) -> None:
     _check_table(post)
     _check_trace(post)
     check_provenance(post.provenance)
+    model = post.provenance.get("model", {})
+    if "kind" in model and (model["kind"] == "popularity") != (post.popularity_mean is not None):
+        raise Damaged("the table and the model differ in whether nodes have popularities")
     _check_weights(post)
     if post.held_out is not None:
         _check_held_out(post.held_out, post.graph.n_nodes)
