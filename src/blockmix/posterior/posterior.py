@@ -105,9 +105,7 @@ class Posterior(Answers):
         mean, sd = self.mean[keep], self.sd[keep]
         lower, upper = beta_interval(mean, sd, level)
         labels = self.graph.labels
-        return MembershipTable(
-            [labels[int(a)] for a in nodes[keep]], self.community[keep], mean, sd, lower, upper
-        )
+        return MembershipTable(labels.take(nodes[keep]), self.community[keep], mean, sd, lower, upper)
 
     def communities(
         self, threshold: float = 0.1, *, min_size: int = 2, clear: bool = True, complete: bool = False
@@ -126,7 +124,7 @@ class Posterior(Answers):
         """
         labels = self.graph.labels
         covers = self.covers(threshold, min_size=min_size, clear=clear, complete=complete)
-        return {k: [labels[int(a)] for a in nodes] for k, nodes in covers.items()}
+        return {k: labels.take(nodes) for k, nodes in covers.items()}
 
     def covers(
         self, threshold: float = 0.1, *, min_size: int = 2, clear: bool = True, complete: bool = False
@@ -145,7 +143,7 @@ class Posterior(Answers):
 
     def unclear_nodes(self, threshold: float = 0.1) -> list[Label]:
         """Return the nodes that `communities` lists nowhere: those in no clear community."""
-        return [self.graph.labels[int(a)] for a in self.unclear(threshold)]
+        return self.graph.labels.take(self.unclear(threshold))
 
     def unclear(self, threshold: float = 0.1) -> NDArray[np.int64]:
         """Return the same as `unclear_nodes` with node numbers instead of labels."""
