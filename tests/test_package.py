@@ -28,13 +28,15 @@ LAYERS = (
 )  # fmt: skip
 # The only imports of a later layer: methods of the result, which import it when they are called.
 LATER_IMPORTS = {
+    ("posterior/posterior.py", "blockmix.report.inline.InlineReport"),
+    ("posterior/posterior.py", "blockmix.report.inline.inline_report"),
     ("posterior/posterior.py", "blockmix.report.write.write_report"),
     ("posterior/answers/methods.py", "blockmix.report.pictures.plots.plot_network"),
     ("posterior/answers/methods.py", "blockmix.report.pictures.plots.plot_memberships"),
     ("posterior/answers/methods.py", "blockmix.report.pictures.blocks.plot_blocks"),
 }
 # Modules that every layer may import.
-SHARED = {"errors", "files", "stored", "_version"}
+SHARED = {"errors", "files", "notebook", "stored", "_version"}
 # Folders of samplers/ that several samplers share; every other one is a sampler.
 SHARED_BY_SAMPLERS = {"langevin", "starts"}
 # A longer listing has no visible order; a folder that outgrows it is split.

@@ -12,6 +12,7 @@ from scipy.optimize import linear_sum_assignment
 
 from blockmix.errors import InputError
 from blockmix.evaluate import CoverScores, compare_covers
+from blockmix.notebook import escaped, table_html
 from blockmix.posterior.answers.shares import labels_of, largest_in_rows, mean_shares
 from blockmix.posterior.answers.table import Answer
 
@@ -42,6 +43,10 @@ class Comparison:
             f"{self.common:,} nodes in both; ONMI {self.scores.onmi:.3f}, omega {self.scores.omega:.3f}; "
             f"{len(self.moved):,} nodes moved\n{self.communities}"
         )
+
+    def _repr_html_(self) -> str:
+        first = repr(self).partition("\n")[0]
+        return f"<div>{escaped(first)}</div>{table_html(self.communities.columns())}"
 
 
 def compare(post: Posterior, other: Posterior, threshold: float) -> Comparison:
