@@ -66,10 +66,10 @@ def _with_scripts(tokens: list[str], at: int) -> tuple[str, int]:
     base, at = _symbol(word, tokens, at), at + 1
     scripts = {"_": "", "^": ""}
     while at < len(tokens) and tokens[at] in ("_", "^", "'"):
-        if tokens[at] == "'":
+        if tokens[at] == "'" and not any(scripts.values()):
             base, at = f"<msup>{base}<mo>′</mo></msup>", at + 1
             continue
-        if scripts[tokens[at]] or at + 1 >= len(tokens):
+        if scripts.get(tokens[at], "'") or at + 1 >= len(tokens):
             break
         kind = tokens[at]
         scripts[kind], at = _script(tokens, at + 1, kind)
@@ -93,6 +93,10 @@ def _script(tokens: list[str], at: int, kind: str) -> tuple[str, int]:
         return f"<mrow>{_row(tokens[at : end + 1] if whole else inside)}</mrow>", end + 1
     if word in "-+" and at + 1 < len(tokens):
         return f"<mrow>{_symbol(word, tokens, at)}{_symbol(tokens[at + 1], tokens, at + 1)}</mrow>", at + 2
+    if kind == "^" and word[0].isalpha():
+        # A power has subscripts of its own: x^n_k is x to the n_k.
+        part, at = _with_scripts(tokens, at)
+        return f"<mrow>{part}</mrow>", at
     if kind == "_" and word.isalnum() and word not in GREEK and len(word) <= 4:
         letters = "".join(f"<mn>{c}</mn>" if c.isdigit() else f"<mi>{c}</mi>" for c in word)
         return (f"<mrow>{letters}</mrow>" if len(word) > 1 else letters), at + 1
