@@ -68,7 +68,10 @@ def report(name: str) -> dict[str, str | bytes]:
     post = bm.fit(entry.network(), seed=1, progress=False, **entry.settings)
     picture = io.BytesIO()
     post.plot().savefig(picture, format="png", dpi=70)
-    return {f"gallery/{name}.html": post.report(title=entry.title).page, f"gallery/{name}.png": picture.getvalue()}
+    return {
+        f"gallery/{name}.html": post.report(title=entry.title).page,
+        f"gallery/{name}.png": picture.getvalue(),
+    }
 
 
 def reports() -> dict[str, str | bytes]:

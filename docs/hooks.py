@@ -3,8 +3,8 @@
 mkdocs calls the functions named on_... while it builds. Each file becomes a page: the README of a folder below
 src/blockmix/samplers becomes derivations/<name>.md and is entered in the navigation, so that a new sampler appears by
 itself. Links between files of the repository become links between pages. A number such as (M1) links to the page that
-derives it. Notebooks are run and become pages (docs/notebooks.py), as do reports made for the gallery (docs/gallery.py).
-Formulas of the method and of the derivations are set as mathematics (docs/mathematics.py).
+derives it. Notebooks are run and become pages (docs/notebooks.py), reports are made for the gallery (docs/gallery.py), and
+formulas of the method and of the derivations are set as mathematics (docs/mathematics.py).
 """
 
 from __future__ import annotations
@@ -120,6 +120,9 @@ def _linked(text: str, target: str, source: str, here: str) -> str:
     page = shown.get(file) or shown.get(f"{file}/README.md")
     if page is None and file.startswith("docs/"):
         page = file.removeprefix("docs/")
+        # Others link to the page of a notebook; the page itself to the file.
+        shown_as = f"{page.removesuffix('.ipynb')}.md"
+        page = shown_as if page.endswith(".ipynb") and here != shown_as else page
     return f"[{text}]({_relative(page, here)}{mark}{anchor})" if page else text
 
 

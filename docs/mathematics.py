@@ -1,9 +1,9 @@
 """Set the plain formulas of the pages as mathematics, when the site is built.
 
-Derivations are read in editors and terminals beside the code, and docstrings quote them: they are written in plain text,
-such as pi_ak, sum_k d_k pi_bk or e^(-cx). For the site this becomes MathML, which every current browser draws by itself: no
-script and no font is loaded, from here or from anywhere else. Symbols are set one after another and none is left out or
-moved, so that a formula that is not understood is at worst set plainly.
+Derivations are read in editors and terminals beside the code, and docstrings quote them: they are written in plain
+text, such as pi_ak, sum_k d_k pi_bk or e^(-cx). For the site this becomes MathML, which every current browser draws by
+itself: no script and no font is loaded, from here or from anywhere else. Symbols are set one after another and none is
+left out or moved, so that a formula that is not understood is at worst set plainly.
 
 `typeset` sets one formula. `typeset_page` finds them on a page: indented blocks, and in the prose whatever has a Greek
 letter, a subscript or a power, with what is joined to it by operators.
@@ -14,21 +14,22 @@ from __future__ import annotations
 import html
 import re
 
-GREEK = dict(
-    zip(
-        "alpha beta gamma delta eps epsilon eta theta lambda mu nu xi pi rho sigma tau phi psi omega".split(),
-        "αβγδεεηθλμνξπρστφψω",
-        strict=True,
-    )
-)
+GREEK = {
+    "alpha": "α", "beta": "β", "gamma": "γ", "delta": "δ", "eps": "ε", "epsilon": "ε", "eta": "η",
+    "theta": "θ", "lambda": "λ", "mu": "μ", "nu": "ν", "xi": "ξ", "pi": "π", "rho": "ρ", "sigma": "σ",
+    "tau": "τ", "phi": "φ", "psi": "ψ", "omega": "ω",
+}  # fmt: skip
 LARGE = {"sum": "∑", "prod": "∏", "integral": "∫"}
 FUNCTIONS = {"log", "exp", "min", "max", "mean", "sqrt", "odds", "grad", "diag", "const", "degree"}
 LAWS = {"Gamma", "Beta", "Dirichlet", "Poisson", "Bernoulli"}
 DIFFERENTIALS = {"dt", "dW", "dx", "ds", "dT", "dphi"}
 SIGNS = {
-    "<=": "≤", ">=": "≥", "<-": "←", "->": "→", "+-": "±", "!=": "≠", "-": "−", "*": "·", "~": "∼", "...": "…", "'": "′",
+    "<=": "≤", ">=": "≥", "<-": "←", "->": "→", "+-": "±", "!=": "≠", "-": "−", "*": "·", "~": "∼", "...": "…",
+    "'": "′",
 }  # fmt: skip
-TOKEN = re.compile(r"<=|>=|<-|->|\+-|!=|\.\.\.|[A-Za-z]+[0-9]*|\d[\d,]*\d(?:\.\d+)?|\d+(?:\.\d+)?|\s+|.", re.DOTALL)
+TOKEN = re.compile(
+    r"<=|>=|<-|->|\+-|!=|\.\.\.|[A-Za-z]+[0-9]*|\d[\d,]*\d(?:\.\d+)?|\d+(?:\.\d+)?|\s+|.", re.DOTALL
+)
 CLOSING = {"(": ")", "{": "}", "[": "]"}
 # Short words that are words and not products of letters.
 WORDS = {"if", "is", "of", "in", "or", "to", "at", "by", "as", "an", "on", "it", "no", "so", "be"}
@@ -200,7 +201,9 @@ def _prose(text: str, marked: object) -> str:
             continue
         open_depth = _depth("".join(run) + word) > 0
         so_far = "".join(run)
-        if word and (_mathematical(word, bool(run)) or (word == "in" and so_far.count("{") > so_far.count("}"))):
+        if word and (
+            _mathematical(word, bool(run)) or (word == "in" and so_far.count("{") > so_far.count("}"))
+        ):
             run.append(word)
             if word[-1] in ".,;:" and not open_depth:
                 close()
@@ -251,7 +254,9 @@ def _marked_run(run: str, marked: object) -> str:
         return run
     before, inside, after = "", run, ""
     while True:
-        stripped = re.match(r"\s*(?:(?:[,;:.*\"]|->|<-|(?:a|mean|degree)(?=\s)|[=+/<>~∝|](?=\s))\s*)?", inside)
+        stripped = re.match(
+            r"\s*(?:(?:[,;:.*\"]|->|<-|(?:a|mean|degree)(?=\s)|[=+/<>~∝|](?=\s))\s*)?", inside
+        )
         first = stripped.end() if stripped else 0
         if inside.startswith("(") and (_depth(inside) > 0 or _wrapped(inside)):
             first = 1

@@ -1,7 +1,7 @@
 """Run the notebooks of docs/ and turn them into pages of the site.
 
-A notebook is kept without outputs. mkdocs runs it when the site is built (docs/hooks.py), and tests/test_notebook_page.py
-runs it too: what the site shows is what the code of this version gives. Needs nbclient and ipykernel, nothing else; the
+A notebook is kept without outputs. mkdocs runs it when the site is built (docs/hooks.py), and tests/test_site.py runs it
+too: what the site shows is what the code of this version gives. Needs nbclient and ipykernel, nothing else; the
 conversion is the few lines below.
 """
 
@@ -56,7 +56,9 @@ def shown_output(output: Any) -> str:
         return f"<pre><code>{html.escape(output.text)}</code></pre>"
     data = output.get("data", {})
     if "image/png" in data:
-        return f'<img alt="Plot made by the cell above" src="data:image/png;base64,{data["image/png"].strip()}">'
+        return (
+            f'<img alt="Plot made by the cell above" src="data:image/png;base64,{data["image/png"].strip()}">'
+        )
     if "text/html" in data:
         return str(data["text/html"])
     return f"<pre><code>{html.escape(data.get('text/plain', ''))}</code></pre>"

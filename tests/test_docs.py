@@ -172,7 +172,9 @@ def test_every_public_name_is_on_the_page_of_the_reference():
     public |= {"blockmix.sklearn.MixedMembership"}
     assert public <= shown
     # Beside the public names only what their functions take and return: options, tables, summaries.
-    assert all(hasattr(importlib.import_module(name.rpartition(".")[0]), name.rpartition(".")[2]) for name in shown)
+    assert all(
+        hasattr(importlib.import_module(name.rpartition(".")[0]), name.rpartition(".")[2]) for name in shown
+    )
     options = {sampler_class(name, kind).Options for kind, names in SAMPLERS.items() for name in names}
     assert {f"{found.__module__}.{found.__qualname__}" for found in options} <= shown
 
