@@ -3,8 +3,8 @@
 mkdocs calls the functions named on_... while it builds. Each file becomes a page: the README of a folder below
 src/blockmix/samplers becomes derivations/<name>.md and is entered in the navigation, so that a new sampler appears by
 itself. Links between files of the repository become links between pages. A number such as (M1) links to the page that
-derives it. Notebooks are run and become pages (docs/notebooks.py), reports are made for the gallery (docs/gallery.py), and
-formulas of the method and of the derivations are set as mathematics (docs/mathematics.py).
+derives it. Notebooks are run and become pages (docs/notebooks.py), reports are made for the gallery (docs/gallery.py),
+and formulas of the method and of the derivations are set as mathematics (docs/mathematics.py).
 """
 
 from __future__ import annotations

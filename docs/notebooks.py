@@ -1,7 +1,7 @@
 """Run the notebooks of docs/ and turn them into pages of the site.
 
-A notebook is kept without outputs. mkdocs runs it when the site is built (docs/hooks.py), and tests/test_site.py runs it
-too: what the site shows is what the code of this version gives. Needs nbclient and ipykernel, nothing else; the
+A notebook is kept without outputs. mkdocs runs it when the site is built (docs/hooks.py), and tests/test_site.py runs
+it too: what the site shows is what the code of this version gives. Needs nbclient and ipykernel, nothing else; the
 conversion is the few lines below.
 """
 

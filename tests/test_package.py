@@ -347,7 +347,9 @@ def test_the_readme_and_the_checks_run_the_same_test_command():
 def test_links_of_the_documents_lead_somewhere():
     for document in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *SOURCE.rglob("*.md")]:
         for target in re.findall(r"\]\(([^)#:]+)\)", document.read_text("utf-8")):
-            assert (document.parent / target).exists(), f"{document.name} links to {target}"
+            # Reports of the gallery are made when the site is built; tests/test_site.py looks after them.
+            made = document.name == "gallery.md" and target.startswith("gallery/")
+            assert made or (document.parent / target).exists(), f"{document.name} links to {target}"
 
 
 @pytest.mark.slow
