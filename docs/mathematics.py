@@ -181,7 +181,7 @@ def _block(text: str) -> str:
         indent = len(line) - len(line.lstrip())
         space = f'<mspace width="{0.5 * indent:.1f}em"/>' if indent else ""
         rows.append(f"<mtr><mtd>{space}{_row(TOKEN.findall(line.strip()))}</mtd></mtr>")
-    table = f'<mtable columnalign="left" displaystyle="true">{"".join(rows)}</mtable>'
+    table = f'<mtable displaystyle="true">{"".join(rows)}</mtable>'
     return f'<div class="formula"><math display="block">{table}</math></div>'
 
 
