@@ -3,15 +3,22 @@
 mkdocs calls the functions named on_... while it builds. Each file becomes a page: the README of a folder below
 src/blockmix/samplers becomes derivations/<name>.md and is entered in the navigation, so that a new sampler appears by
 itself. Links between files of the repository become links between pages. A number such as (M1) links to the page that
-derives it.
+derives it. Notebooks are run and become pages (docs/notebooks.py), reports are made for the gallery (docs/gallery.py),
+and formulas of the method and of the derivations are set as mathematics (docs/mathematics.py).
 """
 
 from __future__ import annotations
 
 import posixpath
 import re
+import sys
 from pathlib import Path
 from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+import gallery
+import mathematics
+import notebooks
 
 ROOT = Path(__file__).resolve().parents[1]
 SECTION = "Derivations of the samplers"
@@ -25,6 +32,10 @@ CODE = re.compile(
     r"(^ *```.*?^ *```|(?<=\n\n) {4}[^\n]*(?:\n {4}[^\n]*|\n(?=\n* {4}))*|`[^`\n]+`)",
     re.DOTALL | re.MULTILINE,
 )
+
+
+# What belongs in the place of the marks of a page, by page: outputs of the cells of notebooks, and formulas.
+_outputs: dict[str, dict[str, str]] = {}
 
 
 def pages() -> dict[str, str]:
@@ -60,7 +71,19 @@ def on_files(files: Any, config: Any) -> Any:
 
     for source, page in pages().items():
         files.append(File.generated(config, page, content=(ROOT / source).read_text("utf-8")))
+    for page, path in notebooks.notebooks().items():
+        text, _outputs[page] = notebooks.page(notebooks.executed(path))
+        files.append(File.generated(config, page, content=text))
+    for name, report in gallery.reports().items():
+        files.append(File.generated(config, name, content=report))
     return files
+
+
+def on_page_content(content: str, page: Any, config: Any, files: Any) -> str:
+    """Put formulas and the outputs of notebooks in the place of their marks."""
+    for mark, output in _outputs.get(page.file.src_uri, {}).items():
+        content = content.replace(mark, output)
+    return content
 
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
@@ -74,6 +97,8 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
         text = CITED.sub(lambda cited: _cited(cited[1], derived, here), text)
         return DEFINED.sub(lambda defined: f'<span id="{defined[1]}"></span>{defined[0]}', text)
 
+    if here == "method.md" or here.startswith("derivations/"):
+        markdown, _outputs[here] = mathematics.typeset_page(markdown)
     parts = CODE.split(markdown)
     return "".join(part if i % 2 else rewrite(part) for i, part in enumerate(parts))
 
@@ -95,6 +120,9 @@ def _linked(text: str, target: str, source: str, here: str) -> str:
     page = shown.get(file) or shown.get(f"{file}/README.md")
     if page is None and file.startswith("docs/"):
         page = file.removeprefix("docs/")
+        # Others link to the page of a notebook; the page itself to the file.
+        shown_as = f"{page.removesuffix('.ipynb')}.md"
+        page = shown_as if page.endswith(".ipynb") and here != shown_as else page
     return f"[{text}]({_relative(page, here)}{mark}{anchor})" if page else text
 
 

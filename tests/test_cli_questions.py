@@ -86,6 +86,7 @@ def test_the_report_has_the_test_of_each_attribute_and_no_markup_of_theirs(folde
         (["names"], {"community", "name"}),
         (["names", "team"], {"community", "name"}),
         (["attribute", "age"], {"community", "value", "share", "expected", "z", "p"}),
+        (["subgraph", "1"], {"node_a", "node_b"}),
         (["place", "p0", "p1", "p2"], {"node", "community", "share", "sd"}),
     ],
 )  # fmt: skip
@@ -97,12 +98,36 @@ def test_every_question_has_an_answer(folder, words, row):
     assert found["question"] == words[0]
     if row is not None:
         assert found["rows"][0].keys() == row
-        assert len(found["rows"]) <= (2 if "--top" in words else 20)
+        if words[0] != "subgraph":
+            assert len(found["rows"]) <= (2 if "--top" in words else 20)
 
 
 def test_two_results_are_compared(folder):
     done = blockmix("ask", folder / "run", "compare", folder / "run")
     assert "24 nodes in both; ONMI 1.000" in done.stdout
+    assert json.loads(blockmix("ask", folder / "run", "moved", folder / "run", "--json").stdout)["rows"] == []
+
+
+def test_the_links_of_a_community_are_all_there(folder):
+    found = json.loads(blockmix("ask", folder / "run", "subgraph", "0", "--json").stdout)
+    # A clique of eight: more rows than other questions show.
+    assert len(found["rows"]) == 28
+    assert found["note"] == "8 nodes, 28 links"
+
+
+@pytest.mark.parametrize("number", ["auto", "3"])
+def test_a_partition_is_printed_or_written_one_community_a_line(tmp_path, number):
+    edges = tmp_path / "edges.txt"
+    edges.write_text("".join(f"p{a} p{b}\n" for a, b in RING))
+    words = ["partition", edges, "-k", number, "-q"]
+    done = blockmix(*words)
+    assert done.exit_code == 0, done.output
+    assert sorted(len(line.split("\t")) for line in done.stdout.splitlines()) == [8, 8, 8]
+    assert blockmix(*words, "-o", tmp_path / "parts.txt").stdout == ""
+    assert (tmp_path / "parts.txt").read_text().count("\n") == 3
+    record = json.loads(blockmix(*words, "--json").stdout)
+    assert (record["communities"], record["sizes"]) == (3, [8, 8, 8])
+    assert "give a whole number or auto" in blockmix("partition", edges, "-k", "x").stderr
 
 
 @pytest.mark.parametrize(

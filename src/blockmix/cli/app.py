@@ -13,6 +13,7 @@ from blockmix.cli.commands.export import export
 from blockmix.cli.commands.fit import fit
 from blockmix.cli.commands.networks import datasets, simulate
 from blockmix.cli.commands.open import open_run
+from blockmix.cli.commands.partition import partition
 from blockmix.cli.commands.report import report
 from blockmix.cli.commands.reproduce import reproduce
 from blockmix.cli.commands.results import evaluate, predict
@@ -87,6 +88,7 @@ app.command()(evaluate)
 app.command()(export)
 app.command()(simulate)
 app.command()(datasets)
+app.command()(partition)
 app.command()(samplers)
 app.command("select-k")(select_k)
 app.command()(reproduce)

@@ -24,6 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from blockmix.errors import InputError
 from blockmix.evaluate.pairs import Floats, checked_pairs
+from blockmix.notebook import table_html
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -64,6 +65,14 @@ class CalibrationTable:
                 f"  ({self.lower[i]:.5f} to {self.upper[i]:.5f}){mark}"
             )
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        columns = {
+            "from": self.edges[:-1], "to": self.edges[1:], "pairs": self.n_links + self.n_non_links,
+            "predicted": self.predicted, "observed": self.observed, "lower": self.lower, "upper": self.upper,
+        }  # fmt: skip
+        missed = int(np.count_nonzero(~self.covered))
+        return table_html(columns, f"{missed} outside of the {self.confidence:.0%} intervals")
 
 
 def calibration(

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from blockmix.graph.attributes import NodeTable
 from blockmix.graph.labels import Labels
 from blockmix.graph.summary import ReadSummary
+from blockmix.notebook import facts_html
 
 if TYPE_CHECKING:
     import igraph
@@ -62,6 +63,21 @@ class Graph:
         nodes = "node" if self.n_nodes == 1 else "nodes"
         links = "link" if self.n_edges == 1 else "links"
         return f"Graph({self.n_nodes:,} {nodes}, {self.n_edges:,} {links}{names})"
+
+    def _repr_html_(self) -> str:
+        facts = [
+            ("nodes", f"{self.n_nodes:,}, {np.count_nonzero(self.degrees == 0):,} of them isolated"),
+            ("links", f"{self.n_edges:,}"),
+            ("links of a node", f"{2 * self.n_edges / max(self.n_nodes, 1):.1f} on average"),
+            ("share of pairs linked", f"{self.density:.3g}"),
+        ]
+        if self.n_nodes:
+            facts.append(("labels", f"{self.labels[0]!r} .. {self.labels[self.n_nodes - 1]!r}"))
+        if self.attributes is not None:
+            facts.append(("attributes", ", ".join(map(repr, self.attributes))))
+        if self.summary is not None:
+            facts.append(("read", " ".join(str(self.summary).split())))
+        return facts_html("Graph", facts)
 
     @property
     def n_nodes(self) -> int:

@@ -99,6 +99,22 @@ class Labels:
             return self.text[self.text_offsets[node] : self.text_offsets[node + 1]].tobytes().decode("utf-8")
         return node if self.integers is None else int(self.integers[node])
 
+    def take(self, nodes: Sequence[int] | NDArray[Any]) -> list[Label]:
+        """Return the labels of many nodes at once.
+
+        >>> Labels.of(["ann", "bob", "cem"]).take([2, 0])
+        ['cem', 'ann']
+        """
+        wanted = np.asarray(nodes, dtype=np.int64)
+        outside = (wanted < 0) | (wanted >= self.count)
+        if outside.any():
+            raise IndexError(f"node {wanted[outside][0]} is not among the {self.count} nodes")
+        if self.text_offsets is None or self.text is None:
+            return list(wanted.tolist() if self.integers is None else self.integers[wanted].tolist())
+        text = self.text
+        begins, ends = self.text_offsets[wanted].tolist(), self.text_offsets[wanted + 1].tolist()
+        return [text[a:b].tobytes().decode("utf-8") for a, b in zip(begins, ends, strict=True)]
+
     def __iter__(self) -> Iterator[Label]:
         if self.text_offsets is not None and self.text is not None:
             text = self.text.tobytes()

@@ -88,7 +88,7 @@ def fit(
         alpha, eta, background: the prior, see `Model`.
         threads: processors to use; all by default.
         device: "cpu"; "reference" runs the default sampler in plain Python, for tests of small networks.
-        progress: True shows progress, False does not; by default it is shown on a terminal only.
+        progress: True shows progress, False does not; by default it is shown on a terminal and in a notebook.
         callback: called with a `Report` after every evaluation.
         checkpoint: a folder for checkpoints of the run: killed at any moment, it goes on with `resume(folder)`, to
             the same bits. `blockmix watch` shows its progress. Save the posterior there too if you like.

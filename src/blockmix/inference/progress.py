@@ -1,4 +1,4 @@
-"""What the user sees while a fit runs: a bar on a terminal, plain lines elsewhere, or nothing."""
+"""What the user sees while a fit runs: a bar on a terminal or in a notebook, plain lines elsewhere, or nothing."""
 
 from __future__ import annotations
 
@@ -10,9 +10,12 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from blockmix.evaluate import Scores
+from blockmix.notebook import escaped, notebook_shell
 
 # Seconds between plain lines, so that a log of a long run stays readable.
 PLAIN_EVERY = 5.0
+# Seconds between two updates in a notebook: more of them than a browser shows would make it slow.
+NOTEBOOK_EVERY = 0.2
 # Evaluations looked back at, and what must lie between the first and the last of them before an estimate is made: the
 # first sweeps of a run wait for caches, for the start and for other threads.
 LOOK_BACK = 30
@@ -181,13 +184,57 @@ class Bar:
         self._bar.stop()
 
 
-def choose_progress(wanted: bool | None) -> Progress:
-    """Return the display: none if not wanted, a bar on a terminal, else plain lines.
+class NotebookBar:
+    """A bar and a line below the cell; the line stays when the run has ended."""
 
-    None, the default of programs, shows a bar on a terminal and is silent elsewhere.
+    def __init__(self) -> None:
+        from IPython.display import HTML, display
+
+        self._html = HTML
+        self._began = time.monotonic()
+        self._shown, self._last = 0.0, "starting"
+        self._share: float | None = None
+        self._handle: Any = display(HTML(self._markup("starting")), display_id=True)
+
+    def waiting(self, text: str) -> None:
+        """Show what the run does; at once, since it may take long."""
+        self._last = text
+        self._show(text)
+
+    def update(self, report: Report) -> None:
+        """Move the bar, a few times a second."""
+        left = time_left(report)
+        self._last = describe(report)
+        self._share = report.share
+        now = time.monotonic()
+        if now - self._shown >= NOTEBOOK_EVERY:
+            self._shown = now
+            self._show(f"{self._last}{'  ' if left else ''}{left}")
+
+    def close(self) -> None:
+        """Leave one line with what was last done and how long all of it took."""
+        took = duration(time.monotonic() - self._began)
+        self._handle.update(self._html(f"<div>{escaped(self._last)}; {escaped(took)} in all</div>"))
+
+    def _show(self, text: str) -> None:
+        self._handle.update(self._html(self._markup(text)))
+
+    def _markup(self, text: str) -> str:
+        # Without a value the browser shows that something is going on.
+        value = "" if self._share is None else f' value="{self._share:.4f}"'
+        spent = duration(time.monotonic() - self._began)
+        return f"<div><progress{value}></progress> {escaped(spent)} &nbsp; {escaped(text)}</div>"
+
+
+def choose_progress(wanted: bool | None) -> Progress:
+    """Return the display: none if not wanted, a bar on a terminal or in a notebook, else plain lines.
+
+    None, the default of programs, shows a bar on a terminal or in a notebook and is silent elsewhere.
     """
     if wanted is False:
         return Silent()
+    if notebook_shell() is not None:
+        return NotebookBar()
     if sys.stderr is not None and sys.stderr.isatty():
         return Bar()
     return Plain() if wanted else Silent()

@@ -31,7 +31,7 @@ class CompileLog:
             self._told = now
         elif now - self._told >= EVERY:
             spent = self.seconds + now - self._began
-            self._report(f"compiling kernels: {self.kernels} compiled in {spent:.0f} s")
+            self._report(f"compiling kernels: {self.kernels} compiled in {spent:.0f} s{_now(event)}")
             self._told = now
 
     def on_end(self, event: Any) -> None:
@@ -40,6 +40,12 @@ class CompileLog:
         self.kernels += 1
         if self._depth == 0:
             self.seconds += time.monotonic() - self._began
+
+
+def _now(event: Any) -> str:
+    """Name the kernel that is compiled now, where the event tells."""
+    function = getattr((getattr(event, "data", None) or {}).get("dispatcher"), "py_func", None)
+    return "" if function is None else f", now {function.__name__}"
 
 
 @contextmanager

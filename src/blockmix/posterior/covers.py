@@ -27,20 +27,25 @@ Numbers = NDArray[np.int64]
 
 
 def sure_members(
-    post: Posterior, threshold: float, fewest_links: float = 0.0
+    post: Posterior, threshold: float, fewest_links: float = 0.0, only: int | None = None
 ) -> tuple[Nodes, Numbers, NDArray[np.float64]]:
     """Return node, community and mean of the entries that count as members, by rows.
 
     The largest of a node counts if its mean reaches the threshold; any other if it is more likely than not above the
-    threshold and rests on at least `fewest_links` of the node's links.
+    threshold and rests on at least `fewest_links` of the node's links. `only` looks at one community alone.
     """
     nodes = np.repeat(np.arange(post.graph.n_nodes), np.diff(post.offsets))
     mean = post.mean.astype(np.float64)
     largest = np.zeros(len(mean), dtype=bool)
     largest[post.offsets[:-1][np.diff(post.offsets) > 0]] = True
-    likely = beta_above(post.mean, post.sd, threshold) >= 0.5
-    likely &= mean * post.graph.degrees[nodes] >= fewest_links
-    keep = (mean >= threshold) & (largest | likely)
+    keep = mean >= threshold
+    if only is not None:
+        keep &= post.community == only
+    # The probability takes a while to compute, and only second memberships need it.
+    other = np.flatnonzero(keep & ~largest)
+    likely = beta_above(post.mean[other], post.sd[other], threshold) >= 0.5
+    likely &= mean[other] * post.graph.degrees[nodes[other]] >= fewest_links
+    keep[other] = likely
     return nodes[keep], post.community[keep].astype(np.int64), mean[keep]
 
 

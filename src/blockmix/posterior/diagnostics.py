@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from blockmix.notebook import table_html
 from blockmix.posterior import convergence
 from blockmix.posterior.quantities import (
     KINDS,
@@ -65,6 +66,9 @@ class DiagnosticsTable(_Table):
 
     def __len__(self) -> int:
         return len(self.quantity)
+
+    def _repr_html_(self) -> str:
+        return table_html(self.columns(), self.verdict)
 
     @property
     def verdict(self) -> str:

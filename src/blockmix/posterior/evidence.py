@@ -55,7 +55,8 @@ def community_evidence(
     """
     node, cost = _costs(table, training, len(strengths))
     charge = np.bincount(table.community, table.mean * cost[node], len(strengths))
-    added, _ = _likelihood(table, strengths - background, background, training, held_out)
+    powers = _power_sums(table, len(strengths))
+    added, _ = _likelihood(table, powers, strengths - background, background, training, held_out)
     # Members of a community that is weaker than the background are linked less than others: the opposite of one.
     added = np.where(strengths > background, added, 0.0)
     evidence = np.asarray(added - charge - np.log(max(training.n_nodes, 1) / CHANCE))
@@ -64,14 +65,19 @@ def community_evidence(
     within = np.where(some, _pairs(table, len(strengths)), 0.0)
     rest = (training.n_edges - float((strengths * within).sum())) / max(pairs - float(within.sum()), 1.0)
     base = rest if 0.0 < rest < 1.0 else background
-    _, together = _likelihood(table, np.where(some, strengths - base, 0.0), base, training, held_out)
+    _, together = _likelihood(table, powers, np.where(some, strengths - base, 0.0), base, training, held_out)
     rate = training.n_edges / pairs
     alone = xlogy(training.n_edges, rate) + xlog1py(pairs - training.n_edges, -rate)
     return evidence, float(together - alone - charge[some].sum())
 
 
 def _likelihood(
-    table: Memberships, above: Floats, background: float, training: Graph, held_out: Pairs
+    table: Memberships,
+    powers: list[Floats],
+    above: Floats,
+    background: float,
+    training: Graph,
+    held_out: Pairs,
 ) -> tuple[Floats, float]:
     """Return what each community adds to the log likelihood of the training pairs, and this likelihood."""
     added, inside, links = np.zeros(len(above)), np.zeros(len(above)), training.edges()
@@ -80,7 +86,7 @@ def _likelihood(
         total += _add_links(links[begin : begin + _AT_ONCE], table, above, background, added, inside)
     _, k, term = _shared(held_out, table, above)
     inside += np.bincount(k, _log_one_less(term), len(inside))
-    apart = _all_pairs(table.community, table.mean.astype(np.float64), above) - inside
+    apart = _all_pairs(powers, above) - inside
     non_links = max(training.n_pairs - len(held_out) - len(links), 0)
     total += float(apart.sum() + xlog1py(non_links, -min(background, _MOST)))
     return added + apart, total
@@ -145,16 +151,22 @@ def _log_one_less(t: Floats) -> Floats:
     return total
 
 
-def _all_pairs(community: NDArray[np.int32], mean: Floats, above: Floats) -> Floats:
-    """Sum log(1 - t_ab) over all pairs of nodes, for every community.
+def _power_sums(table: Memberships, count: int) -> list[Floats]:
+    """Sum the m-th power of pi_ak pi_bk over all pairs of nodes: half of (sum_a pi^m)^2 - sum_a pi^2m."""
+    mean = table.mean.astype(np.float64)
+    power, sums = np.ones(len(mean)), list[Floats]()
+    for _ in range(TERMS):
+        power = power * mean
+        once = np.bincount(table.community, power, count)
+        twice = np.bincount(table.community, power * power, count)
+        sums.append(np.asarray(0.5 * (once * once - twice), dtype=np.float64))
+    return sums
 
-    The m-th power of pi_ak pi_bk, summed over pairs, is half of (sum_a pi^m)^2 - sum_a pi^2m.
-    """
-    count, total = len(above), np.zeros(len(above))
-    power, slope = np.ones(len(mean)), np.ones(count)
-    for m in range(1, TERMS + 1):
-        power, slope = power * mean, slope * above
-        once = np.bincount(community, power, count)
-        twice = np.bincount(community, power * power, count)
-        total -= slope * 0.5 * (once * once - twice) / m
+
+def _all_pairs(powers: list[Floats], above: Floats) -> Floats:
+    """Sum log(1 - t_ab) over all pairs of nodes, for every community, by its terms."""
+    total, slope = np.zeros(len(above)), np.ones(len(above))
+    for m, power in enumerate(powers, start=1):
+        slope = slope * above
+        total -= slope * power / m
     return total

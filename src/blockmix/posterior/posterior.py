@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +34,7 @@ from blockmix.tables.samples import PosteriorSample
 
 if TYPE_CHECKING:
     from blockmix.posterior.diagnostics import DiagnosticsTable
+    from blockmix.report.inline import InlineReport
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,9 +107,7 @@ class Posterior(Answers):
         mean, sd = self.mean[keep], self.sd[keep]
         lower, upper = beta_interval(mean, sd, level)
         labels = self.graph.labels
-        return MembershipTable(
-            [labels[int(a)] for a in nodes[keep]], self.community[keep], mean, sd, lower, upper
-        )
+        return MembershipTable(labels.take(nodes[keep]), self.community[keep], mean, sd, lower, upper)
 
     def communities(
         self, threshold: float = 0.1, *, min_size: int = 2, clear: bool = True, complete: bool = False
@@ -127,7 +126,7 @@ class Posterior(Answers):
         """
         labels = self.graph.labels
         covers = self.covers(threshold, min_size=min_size, clear=clear, complete=complete)
-        return {k: [labels[int(a)] for a in nodes] for k, nodes in covers.items()}
+        return {k: labels.take(nodes) for k, nodes in covers.items()}
 
     def covers(
         self, threshold: float = 0.1, *, min_size: int = 2, clear: bool = True, complete: bool = False
@@ -146,7 +145,7 @@ class Posterior(Answers):
 
     def unclear_nodes(self, threshold: float = 0.1) -> list[Label]:
         """Return the nodes that `communities` lists nowhere: those in no clear community."""
-        return [self.graph.labels[int(a)] for a in self.unclear(threshold)]
+        return self.graph.labels.take(self.unclear(threshold))
 
     def unclear(self, threshold: float = 0.1) -> NDArray[np.int64]:
         """Return the same as `unclear_nodes` with node numbers instead of labels."""
@@ -396,8 +395,21 @@ class Posterior(Answers):
 
         write_csv(self, path, threshold=threshold, level=level, keep_formulas=keep_formulas)
 
-    def report(self, path: str | Path, **options: Any) -> Path:
-        """Write one HTML file: network, communities, diagnostics. See `blockmix.report`."""
+    @overload
+    def report(self, path: None = None, **options: Any) -> InlineReport: ...
+
+    @overload
+    def report(self, path: str | Path, **options: Any) -> Path: ...
+
+    def report(self, path: str | Path | None = None, **options: Any) -> Path | InlineReport:
+        """Write one HTML file: network, communities, diagnostics; without a path, show it in the notebook.
+
+        Options are `title`, `threshold`, `level`, `seed` of the layout, and in a notebook `height` in pixels.
+        """
+        if path is None:
+            from blockmix.report.inline import inline_report
+
+            return inline_report(self, **options)
         from blockmix.report.write import write_report
 
         return write_report(self, path, **options)
@@ -416,11 +428,14 @@ class Posterior(Answers):
         return load_posterior(Path(path))
 
     def __repr__(self) -> str:
-        from blockmix.posterior.structure import structure_text
+        from blockmix.posterior.structure import in_words
 
-        found, graph = len(self.covers()), self.graph
-        text = f"Posterior of {graph.n_nodes:,} nodes, {graph.n_edges:,} links: {found:,} communities. "
-        return f"<{text}{structure_text(self)}>"
+        return f"<{in_words(self)}>"
+
+    def _repr_html_(self) -> str:
+        from blockmix.posterior.structure import posterior_html
+
+        return posterior_html(self)
 
 
 def _check_level(level: float) -> None:

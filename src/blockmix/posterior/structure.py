@@ -6,11 +6,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from blockmix.notebook import SHOWN_ROWS, escaped, table_html
+
 if TYPE_CHECKING:
     from blockmix.posterior.posterior import Posterior
 
 # The background is above the strengths if so large a share of all membership is in communities weaker than it.
 MOSTLY = 0.5
+# Strongest members by which a community is named in a notebook.
+NAMED = 5
 
 
 def structure_text(post: Posterior) -> str:
@@ -25,6 +29,31 @@ def structure_text(post: Posterior) -> str:
     if null.verdict == "worse":
         return f"Held-out pairs are predicted worse than by {alone} ({losses}): do not use the communities."
     return f"Held-out pairs are predicted no better than by {alone} ({losses}, within two standard errors)."
+
+
+def in_words(post: Posterior) -> str:
+    """Say what a result is of, how many communities it has, and whether there is structure."""
+    graph, found = post.graph, len(post.covers())
+    text = f"Posterior of {graph.n_nodes:,} nodes, {graph.n_edges:,} links: {found:,} communities. "
+    return text + structure_text(post)
+
+
+def posterior_html(post: Posterior) -> str:
+    """Return the same with the first communities as a table, for notebooks."""
+    strengths, covers = post.strengths(), post.covers()
+    numbers = list(covers)
+    # Communities that are not shown need no names.
+    named = [post.graph.labels.take(covers[k][:NAMED]) for k in numbers[:SHOWN_ROWS]]
+    columns = {
+        "community": numbers,
+        "members": [len(covers[k]) for k in numbers],
+        "strength": strengths.mean[numbers],
+        "lower": strengths.lower[numbers],
+        "upper": strengths.upper[numbers],
+        "strongest members": [", ".join(map(str, names)) for names in named]
+        + [""] * (len(numbers) - len(named)),
+    }
+    return f"<div>{escaped(in_words(post))}</div>{table_html(columns)}"
 
 
 def convergence_word(post: Posterior) -> str:

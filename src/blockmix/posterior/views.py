@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from blockmix.errors import printable
 from blockmix.graph.labels import Label
+from blockmix.notebook import table_html
 
 _SHOWN_ROWS = 10
 
@@ -74,6 +75,9 @@ class _Table:
         if len(self) > _SHOWN_ROWS:
             lines.append(f"... {len(self)} rows in all")
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        return table_html(self.columns())
 
 
 def _cell(value: Any) -> str:

@@ -44,6 +44,22 @@ def _compare(post: Posterior, words: list[str], top: int) -> Answer:
     return communities
 
 
+def _moved(post: Posterior, words: list[str], top: int) -> Answer:
+    from blockmix.posterior.storage import load
+
+    return post.compare(load(Path(words[0]))).moved
+
+
+def _subgraph(post: Posterior, words: list[str], top: int) -> Answer:
+    from blockmix.posterior.answers.table import Answer
+
+    graph = post.subgraph(_number(words[0]))
+    first, second = (graph.labels.take(ends) for ends in graph.edges().T)
+    return Answer(
+        {"node_a": first, "node_b": second}, note=f"{graph.n_nodes:,} nodes, {graph.n_edges:,} links"
+    )
+
+
 def _names(post: Posterior, words: list[str], top: int) -> Answer:
     from blockmix.posterior.answers.table import Answer
 
@@ -67,7 +83,9 @@ _QUESTIONS: dict[str, _Question] = {
     "quality": _Question((), lambda post, words, top: post.quality(), cut=False),
     "names": _Question(("[ATTRIBUTE]",), _names, cut=False),
     "attribute": _Question(("ATTRIBUTE",), lambda post, words, top: post.attribute_test(words[0])),
+    "subgraph": _Question(("COMMUNITY",), _subgraph, cut=False),
     "compare": _Question(("DIR",), _compare, cut=False),
+    "moved": _Question(("DIR",), _moved),
     "place": _Question(("NODE...",), lambda post, words, top: post.transform(words)),
 }
 
@@ -122,7 +140,9 @@ def ask(
       blockmix ask run quality           density, conductance and modularity of each community
       blockmix ask run names [dept]      a name for each community, by members or an attribute
       blockmix ask run attribute dept    whether communities go with an attribute of the nodes
+      blockmix ask run subgraph 3        the links between the members of a community
       blockmix ask run compare run2      which communities two results share
+      blockmix ask run moved run2        nodes that are in another community there
       blockmix ask run place ann bob     where a new node with these links belongs
     """
     from blockmix.posterior.storage import load

@@ -12,7 +12,8 @@ from scipy.optimize import linear_sum_assignment
 
 from blockmix.errors import InputError
 from blockmix.evaluate import CoverScores, compare_covers
-from blockmix.posterior.answers.shares import labels_of, mean_shares
+from blockmix.notebook import escaped, table_html
+from blockmix.posterior.answers.shares import labels_of, largest_in_rows, mean_shares
 from blockmix.posterior.answers.table import Answer
 
 if TYPE_CHECKING:
@@ -42,6 +43,10 @@ class Comparison:
             f"{self.common:,} nodes in both; ONMI {self.scores.onmi:.3f}, omega {self.scores.omega:.3f}; "
             f"{len(self.moved):,} nodes moved\n{self.communities}"
         )
+
+    def _repr_html_(self) -> str:
+        first = repr(self).partition("\n")[0]
+        return f"<div>{escaped(first)}</div>{table_html(self.communities.columns())}"
 
 
 def compare(post: Posterior, other: Posterior, threshold: float) -> Comparison:
@@ -128,7 +133,7 @@ def _moved(
     first, renamed, second = shares
     lost = np.asarray(first.sum(axis=1) - renamed.sum(axis=1)).ravel()
     change = 0.5 * (np.asarray(abs(renamed - second).sum(axis=1)).ravel() + lost)
-    before, after = _largest(first), _largest(second)
+    before, after = largest_in_rows(first), largest_in_rows(second)
     moved = np.flatnonzero((before >= 0) & (after >= 0) & (match[before] != after))
     moved = moved[np.lexsort((moved, -change[moved]))]
     return Answer(
@@ -139,10 +144,3 @@ def _moved(
             "change": np.minimum(change[moved], 1.0),
         }
     )
-
-
-def _largest(shares: Any) -> NDArray[np.int64]:
-    """Return the community of the largest membership of every row, -1 where it has none."""
-    found = np.asarray(sp.csr_array(shares).argmax(axis=1)).ravel().astype(np.int64)
-    found[np.diff(sp.csr_array(shares).indptr) == 0] = -1
-    return found

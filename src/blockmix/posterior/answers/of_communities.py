@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.sparse as sp
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from blockmix.errors import InputError
 from blockmix.graph.graph import Graph
 from blockmix.graph.labels import Labels
+from blockmix.posterior.answers.kernels import add_all_block_links, add_block_links, count_links_inside
 from blockmix.posterior.answers.shares import check_community, check_top, labels_of, mean_shares
 from blockmix.posterior.answers.table import Answer
 from blockmix.posterior.covers import sure_members
@@ -18,6 +19,9 @@ from blockmix.posterior.views import beta_interval
 
 if TYPE_CHECKING:
     from blockmix.posterior.posterior import Posterior
+
+# Up to so many communities links are counted for all pairs of them, in a matrix of at most 32 MB.
+_MATRIX = 2000
 
 
 def members(post: Posterior, community: int, top: int | None, level: float) -> Answer:
@@ -51,11 +55,11 @@ def overlap(post: Posterior, threshold: float) -> Answer:
     shared = sp.coo_array(sp.triu(member.T @ member, k=1))
     a, b, both = shared.row, shared.col, shared.data
     # Shares of links between and within, by how much each end is in a community.
-    density = link_density(post)
+    density = link_density(post, np.concatenate((numbers, numbers[a])), np.concatenate((numbers, numbers[b])))
+    alone, between = density[: len(numbers)], density[len(numbers) :]
     smaller = np.minimum(sizes[a], sizes[b])
     inside = both / smaller
-    within = np.sqrt(density[numbers[a], numbers[a]] * density[numbers[b], numbers[b]])
-    between = density[numbers[a], numbers[b]]
+    within = np.sqrt(alone[a] * alone[b])
     ratio = np.divide(between, within, out=np.zeros(len(a)), where=within > 0)
     order = np.lexsort((numbers[b], numbers[a], -inside))
     columns = {
@@ -65,22 +69,40 @@ def overlap(post: Posterior, threshold: float) -> Answer:
     return Answer({name: np.asarray(column)[order] for name, column in columns.items()})
 
 
-def link_density(post: Posterior) -> Any:
-    """Return, for all pairs of communities, links a pair of nodes: sum of pi_ak pi_bl over links over that of pairs."""
+def link_density(post: Posterior, first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return, for pairs of communities, links a pair of nodes: sum of pi_ak pi_bl over links over that of pairs."""
+    count = post.n_communities
+    keys, place = np.unique(
+        np.minimum(first, second) * count + np.maximum(first, second), return_inverse=True
+    )
+    k, other = np.divmod(keys, count)
+    network = post.graph.offsets, post.graph.neighbors
+    rows = np.asarray(post.offsets), np.asarray(post.community), np.asarray(post.mean, dtype=np.float64)
+    if count <= _MATRIX:
+        matrix = np.zeros((count, count))
+        add_all_block_links(*network, *rows, matrix)
+        links = matrix[k, other]
+    else:
+        links = np.zeros(len(keys))
+        add_block_links(*network, *rows, (np.searchsorted(k, np.arange(count + 1)), other), links)
+    links[k == other] *= 2.0
     shares = mean_shares(post)
-    links = np.asarray((shares.T @ (post.graph.to_scipy() @ shares)).todense())
     sizes = np.asarray(shares.sum(axis=0)).ravel()
-    pairs = np.outer(sizes, sizes) - np.asarray((shares.T @ shares).todense())
-    return np.divide(links, pairs, out=np.zeros_like(links), where=pairs > 0)
+    # A node is no pair with itself.
+    themselves = np.asarray(sp.csr_array(shares.T @ shares)[k, other]).ravel()
+    pairs = sizes[k] * sizes[other] - themselves
+    density = np.divide(links, pairs, out=np.zeros(len(keys)), where=pairs > 0)
+    return np.asarray(density[place.ravel()])
 
 
 def quality(post: Posterior, threshold: float) -> Answer:
     """See `Posterior.quality`."""
     numbers, member = cover_matrix(post, threshold)
-    adjacency = post.graph.to_scipy()
     sizes = np.asarray(member.sum(axis=0)).ravel()
     volume = np.asarray(member.T @ post.graph.degrees.astype(np.float64)).ravel()
-    inside = np.asarray(member.multiply(adjacency @ member).sum(axis=0)).ravel()
+    links = np.zeros(len(numbers), dtype=np.int64)
+    count_links_inside(post.graph.offsets, post.graph.neighbors, member.indptr, member.indices, links)
+    inside = 2.0 * links
     ends = 2.0 * post.graph.n_edges
     cut = volume - inside
     smaller = np.minimum(volume, ends - volume)
@@ -89,7 +111,7 @@ def quality(post: Posterior, threshold: float) -> Answer:
         {
             "community": numbers,
             "members": sizes.astype(np.int64),
-            "links": (inside / 2).astype(np.int64),
+            "links": links,
             "density": np.divide(inside, pairs, out=np.zeros(len(sizes)), where=pairs > 0),
             "conductance": np.divide(cut, smaller, out=np.zeros(len(sizes)), where=smaller > 0),
             "modularity": inside / ends - (volume / ends) ** 2,
@@ -129,8 +151,7 @@ def subgraph(post: Posterior, community: int, threshold: float) -> Graph:
 def members_at(post: Posterior, community: int, threshold: float) -> NDArray[np.int64]:
     """Return the nodes that count as members of a community, whether or not `covers` lists it."""
     community = check_community(post, community)
-    nodes, numbers, _ = sure_members(post, threshold)
-    found: NDArray[np.int64] = nodes[numbers == community]
+    found = sure_members(post, threshold, only=community)[0]
     if not len(found):
         raise InputError(f"community {community} has no member at the threshold {threshold:g}")
     return found

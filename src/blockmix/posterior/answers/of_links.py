@@ -13,6 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from blockmix.posterior.answers.kernels import add_pair_scores
 from blockmix.posterior.answers.shares import check_community, check_top, labels_of, mean_shares
 from blockmix.posterior.answers.table import Answer
 
@@ -25,16 +26,18 @@ _AGAIN = 10
 MOST_CANDIDATES, MOST_SCORED = 4_000_000, 200_000
 # Blocks of the general model in which links are looked for: those with the largest strengths.
 _MOST_BLOCKS = 1000
-_LINKS_AT_ONCE = 1 << 20
 
 
 def strength_matrix(post: Posterior) -> Any:
     """Return what multiplies pi_a and pi_b above the background: the strengths, or those of the general model."""
-    if post.blocks_mean is not None:
-        return sp.csr_array(post.blocks_mean)
+    return sp.diags_array(_above(post)) if post.blocks_mean is None else sp.csr_array(post.blocks_mean)
+
+
+def _above(post: Posterior) -> NDArray[np.float64]:
+    """Return what a shared community adds to the background: the strength less this, or the rate of (DC1)."""
     if post.popularity_mean is not None:
-        return sp.diags_array(link_rate(post.strength_mean))
-    return sp.diags_array(post.strength_mean - post.background_mean)
+        return np.asarray(link_rate(post.strength_mean))
+    return post.strength_mean - post.background_mean
 
 
 def link_rate(probability: Any) -> Any:
@@ -53,17 +56,13 @@ def link_weights(post: Posterior) -> sp.csr_array:
 def mean_probability(post: Posterior, pairs: NDArray[np.int64]) -> NDArray[np.float64]:
     """(M1), (DC1) Compute the link probability at the posterior means."""
     shares, popular = link_weights(post), post.popularity_mean
-    scaled = sp.csr_array(shares @ strength_matrix(post))
     base: Any = 0.0 if post.blocks_mean is not None else post.background_mean
     if popular is not None:
         base = link_rate(base) * popular[pairs[:, 0]].astype(np.float64) * popular[pairs[:, 1]]
-    found = np.empty(len(pairs))
-    for begin in range(0, len(pairs), _LINKS_AT_ONCE):
-        part = pairs[begin : begin + _LINKS_AT_ONCE]
-        product = scaled[part[:, 0]].multiply(shares[part[:, 1]])
-        found[begin : begin + len(part)] = np.asarray(product.sum(axis=1)).ravel()
-    found += base
-    return found if popular is None else -np.expm1(-found)
+    found = np.zeros(len(pairs)) + base
+    above, blocks = _above(post), np.empty((0, 0)) if post.blocks_mean is None else post.blocks_mean
+    add_pair_scores(pairs, shares.indptr, shares.indices, shares.data, above, blocks, found)
+    return np.asarray(found if popular is None else -np.expm1(-found))
 
 
 def missing_links(post: Posterior, label: Any, community: int | None, top: int) -> Answer:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from blockmix.errors import InputError
 from blockmix.posterior.answers.shares import (
     labels_of,
+    largest_in_rows,
     node_pairs,
     refuse_general,
     sample_shares,
@@ -97,9 +98,9 @@ def link_communities(post: Posterior, pairs: Any) -> Answer:
         whole = background + np.asarray(made.sum(axis=1)).ravel()
         total = total + sp.diags_array(weight / whole) @ made
         outside += weight * background / whole
-    dense = sp.csr_array(total)
-    best = np.asarray(dense.argmax(axis=1)).ravel().astype(np.int64)
-    probability = np.asarray(dense.max(axis=1).todense()).ravel()
+    inside = sp.csr_array(total)
+    best = largest_in_rows(inside)
+    probability = inside.max(axis=1).toarray().ravel()
     best[probability <= 0] = -1
     return Answer(_ends(post, nodes) | {"community": best, "probability": probability, "between": outside})
 

@@ -94,12 +94,14 @@ def _posterior(
     half = DRAWS // 2
     drawn = np.concatenate((rng.dirichlet(gamma, half), rng.dirichlet(flat, DRAWS - half)))
     drawn = np.maximum(drawn, 1e-300)
-    links = background + drawn @ explained.T
+    # einsum and not a product of matrices: these are small, and threads of a linear algebra library would only wait.
+    links = background + np.einsum("ik,bk->ib", drawn, explained)
     slope, curve = sums
     rise = drawn @ slope
     # Up to constants: the sums of p and of p^2 over all nodes, without the linked ones.
     single = rise - links.sum(axis=1)
-    double = 2.0 * background * rise + ((drawn @ curve) * drawn).sum(axis=1) - (links**2).sum(axis=1)
+    squares = (np.einsum("ik,kj->ij", drawn, curve) * drawn).sum(axis=1)
+    double = 2.0 * background * rise + squares - (links**2).sum(axis=1)
     target = (alpha - 1.0) * np.log(drawn).sum(axis=1) + np.log(links).sum(axis=1) - single - 0.5 * double
     proposal = np.logaddexp(_log_dirichlet(drawn, gamma), _log_dirichlet(drawn, flat)) - np.log(2.0)
     weight = np.exp(target - proposal - (target - proposal).max())

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+import scipy.sparse as sp
 
 from blockmix.posterior.answers.of_communities import members_at
 from blockmix.posterior.answers.shares import check_top, labels_of, mean_shares
@@ -26,12 +27,13 @@ def roles(post: Posterior, community: int, top: int | None, threshold: float) ->
     """See `Posterior.roles`."""
     nodes = members_at(post, community, threshold)
     shares = mean_shares(post)
-    links = np.asarray((post.graph.to_scipy()[nodes] @ shares).todense())
-    own = links[:, community]
+    # Members x communities, sparse: a large community of a large network would not fit in memory otherwise.
+    links = sp.csr_array(post.graph.to_scipy()[nodes] @ shares)
+    own = links[:, [community]].toarray().ravel()
     sd = own.std()
     within = (own - own.mean()) / sd if sd > 0 else np.zeros(len(own))
-    degree = np.maximum(links.sum(axis=1, keepdims=True), np.finfo(np.float64).tiny)
-    participation = 1.0 - ((links / degree) ** 2).sum(axis=1)
+    degree = np.maximum(np.asarray(links.sum(axis=1)).ravel(), np.finfo(np.float64).tiny)
+    participation = 1.0 - np.asarray(links.power(2).sum(axis=1)).ravel() / degree**2
     order = np.lexsort((nodes, -own))
     order = order if top is None else order[: check_top(top)]
     return Answer(

@@ -25,6 +25,23 @@ def mean_shares(post: Posterior) -> sp.csr_array:
     return sp.csr_array((data, np.asarray(post.community), np.asarray(post.offsets)), shape=shape)
 
 
+def largest_in_rows(shares: Any) -> NDArray[np.int64]:
+    """Return the community of the largest entry of every row, the first of equal ones, -1 for a row without entries.
+
+    >>> largest_in_rows(sp.csr_array([[0.2, 0.7, 0.1], [0.0, 0.0, 0.0], [0.5, 0.0, 0.5]])).tolist()
+    [1, -1, 0]
+    """
+    rows = sp.csr_array(shares)
+    used = np.flatnonzero(np.diff(rows.indptr) > 0)
+    found = np.full(rows.shape[0], -1, dtype=np.int64)
+    if len(used):
+        begins = rows.indptr[used]
+        most = np.repeat(np.maximum.reduceat(rows.data, begins), np.diff(rows.indptr)[used])
+        number = np.where(rows.data == most, rows.indices, rows.shape[1])
+        found[used] = np.minimum.reduceat(number, begins)
+    return found
+
+
 def sample_shares(post: Posterior) -> Iterator[tuple[PosteriorSample, sp.csr_array, NDArray[np.float64]]]:
     """Yield every sample kept with its memberships and strengths in the numbers of the posterior.
 
@@ -77,8 +94,7 @@ def node_pairs(post: Posterior, pairs: Any) -> NDArray[np.int64]:
 
 def labels_of(post: Posterior, nodes: Sequence[int] | Nodes) -> list[Any]:
     """Return the labels of these nodes."""
-    labels = post.graph.labels
-    return [labels[int(node)] for node in nodes]
+    return list(post.graph.labels.take(nodes))
 
 
 def check_community(post: Posterior, community: Any) -> int:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from blockmix.errors import optional, printable
+from blockmix.notebook import table_html
 
 _SHOWN_ROWS = 20
 _WIDEST = 30
@@ -56,6 +57,9 @@ class Answer:
 
     def __repr__(self) -> str:
         return self.text(_SHOWN_ROWS)
+
+    def _repr_html_(self) -> str:
+        return table_html(self._columns, self.note)
 
     def text(self, most: int | None = None) -> str:
         """Return the table as aligned text, of at most so many rows."""

@@ -28,7 +28,8 @@ def plot_blocks(post: Posterior, *, threshold: float = 0.1) -> Figure:
     if not len(numbers):
         raise InputError(f"there is no community to plot at the threshold {threshold:g}")
     shown = numbers[:MOST_COMMUNITIES]
-    density = link_density(post)[np.ix_(shown, shown)]
+    density = link_density(post, np.repeat(shown, len(shown)), np.tile(shown, len(shown)))
+    density = density.reshape(len(shown), len(shown))
     axes = figure.add_subplot()
     image = axes.imshow(density, cmap="Blues", vmin=0.0, interpolation="nearest")
     figure.colorbar(image, ax=axes, label="share of pairs linked", shrink=0.8)

@@ -6,7 +6,9 @@ without pyplot: they open no window, and none stays in memory. Save one with `fi
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -168,7 +170,16 @@ def _pies(x: Any, y: Any, radius: Any, all_shares: list[list[tuple[str, float]]]
 def _figure(width: float, height: float) -> Figure:
     module = optional("matplotlib.figure", "a plot", 'pip install "blockmix[plot]"')
     figure: Figure = module.Figure(figsize=(width, height), layout="constrained")
+    # Notebooks show figures by themselves only after pyplot was imported; with this they show these too.
+    figure._repr_png_ = partial(_png, figure)  # type: ignore[attr-defined]
     return figure
+
+
+def _png(figure: Figure) -> bytes:
+    """Draw a figure for a notebook."""
+    stream = io.BytesIO()
+    figure.savefig(stream, format="png", dpi=110)
+    return stream.getvalue()
 
 
 def _finish(axes: Axes, *, title: str, xlabel: str, ylabel: str = "") -> None:
