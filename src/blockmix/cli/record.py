@@ -12,6 +12,8 @@ from blockmix.posterior.structure import (
     disassortative,
     first_line,
     general_model_advice,
+    longer,
+    longer_text,
     pool_text,
 )
 from blockmix.report.communities import BRIDGE_SHARE, Findings
@@ -114,11 +116,19 @@ def _chains(post: Posterior) -> dict[str, Any]:
     return {
         "converged": table.converged if table.known else None,
         "convergence": convergence_word(post),
-        "r_hat": table.worst_rhat,
-        "effective_samples": table.least_ess,
         "verdict": table.verdict,
+        **table.figures(),
+        **_longer(post),
         "chain_weights": post.chain_weights.tolist(),
         "pooling": pool_text(post) or None,
         "general_model_suggested": disassortative(post),
         "advice": general_model_advice(post) or None,
     }
+
+
+def _longer(post: Posterior) -> dict[str, Any]:
+    """Return what the run lacks until it has converged, and what that takes at least; None where it lacks nothing."""
+    found = longer(post)
+    names = ("missing", "times_needed", "sweeps_needed", "more_seconds_needed")
+    values = dict(zip(names, found or (None,) * len(names), strict=True))
+    return values | {"longer": longer_text(post) or None}

@@ -44,6 +44,8 @@ def print_summary(values: dict[str, Any]) -> None:
         f"{_count(values['sweeps'], 'sweep')} ({values['warm_up']:,} of them warm-up) of "
         f"{_count(values['chains'], 'chain')} in {values['seconds']:.1f} s, seed {values['seed']}{stopped}"
     )
+    if values["longer"]:
+        console.print(values["longer"])
 
 
 def _print_communities(console: Console, values: dict[str, Any]) -> None:

@@ -312,9 +312,10 @@ class Posterior(Answers):
     def diagnostics(self) -> DiagnosticsTable:
         """Check whether chains agree: R-hat, effective sample size and Monte Carlo error, with a `verdict` in words.
 
-        The verdict rests on quantities that do not depend on how communities are numbered: background, held-out log
-        loss, link probabilities of held-out and sampled pairs, co-memberships, sorted sizes and strengths. Strengths
-        and memberships of communities matched between chains are in the table beside them.
+        The verdict rests on quantities that do not depend on how communities are numbered: log likelihood (of networks
+        of more than 6,000 pairs of nodes an estimate from a fixed sample of them), background, held-out log loss, link
+        probabilities of held-out and sampled pairs, co-memberships, sorted sizes and strengths. Strengths and
+        memberships of communities matched between chains are in the table beside them.
         """
         return self._diagnostics
 
@@ -406,11 +407,11 @@ class Posterior(Answers):
         return load_posterior(Path(path))
 
     def __repr__(self) -> str:
-        from blockmix.posterior.structure import structure_text
+        from blockmix.posterior.structure import first_line
 
         found, graph = len(self.covers()), self.graph
         text = f"Posterior of {graph.n_nodes:,} nodes, {graph.n_edges:,} links: {found:,} communities. "
-        return f"<{text}{structure_text(self)}>"
+        return f"<{text}{first_line(self)}>"
 
 
 def _check_level(level: float) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import math
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -38,6 +39,66 @@ def convergence_word(post: Posterior) -> str:
 def first_line(post: Posterior) -> str:
     """Say whether the run has converged, and whether there is structure at all."""
     return f"{convergence_word(post)} {structure_text(post)}"
+
+
+class Longer(NamedTuple):
+    """What a run lacks until it has converged, and what that takes at least: times the samples, sweeps and seconds.
+
+    `sweeps` are those of the whole run, to be asked for. Sweeps and seconds are None where no number is enough.
+    """
+
+    missing: str
+    times: float
+    sweeps: int | None
+    seconds: float | None
+
+
+def longer(post: Posterior) -> Longer | None:
+    """Estimate what a run takes at least until it has converged; None where it has, or where none can tell."""
+    table, facts = post.diagnostics(), post.provenance
+    sampled, done = facts.get("sweeps", 0) - facts.get("warm_up", 0), facts.get("sweeps", 0)
+    if not table.known or table.converged or sampled <= 0:
+        return None
+    times = table.times_needed
+    if not math.isfinite(times):
+        return Longer(table.missing, times, None, None)
+    sweeps = _round_up(done + (times - 1.0) * sampled)
+    return Longer(table.missing, times, sweeps, (sweeps - done) * facts.get("seconds", 0.0) / done)
+
+
+def longer_text(post: Posterior) -> str:
+    """Say what a run lacks until it has converged, and how long that takes at least; else empty."""
+    found = longer(post)
+    if found is None:
+        return ""
+    if found.sweeps is None or found.seconds is None:
+        return f"Missing: {found.missing}. Chains that do not move will not agree in a longer run."
+    return (
+        f"Missing: {found.missing}. That takes at least {found.sweeps:,} sweeps in all, "
+        f"{duration(max(found.seconds, 1.0))} more at this speed; chains that have each found another explanation do "
+        "not agree in a longer run either."
+    )
+
+
+def duration(seconds: float) -> str:
+    """Write a time for a display.
+
+    >>> duration(12.3), duration(300), duration(8000)
+    ('12 s', '5 min', '2.2 h')
+    """
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+def _round_up(value: float) -> int:
+    """Round up to two digits: more would pretend to an exactness that the estimate does not have.
+
+    >>> _round_up(17_234.5), _round_up(99.5), _round_up(8.2)
+    (18000, 100, 9)
+    """
+    unit = int(10 ** max(len(str(math.ceil(value))) - 2, 0))
+    return unit * math.ceil(value / unit)
 
 
 def disassortative(post: Posterior) -> bool:
