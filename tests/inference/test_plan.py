@@ -13,6 +13,7 @@ from blockmix.inference.plan import (
     MOST_TIMES,
     MOST_WARM_UP,
     UNWATCHED_SWEEPS,
+    UNWATCHED_WARM_UP,
     WARM_UP_SHARE,
     Plan,
 )
@@ -58,11 +59,6 @@ def test_a_warm_up_asked_for_is_kept_to(limits):
 
 def test_without_warm_up_sampling_begins_at_once():
     assert Plan(sweeps=10, warm_up=0).warm_up_over(0, 0.0)
-
-
-def test_without_limits_and_without_scores_a_fixed_number_of_sweeps_is_run():
-    assert Plan(watched=False).sweeps == UNWATCHED_SWEEPS
-    assert Plan(watched=False, warm_up=70).sweeps == UNWATCHED_SWEEPS + 70
 
 
 def table(converged, known=True, times=math.inf):
@@ -192,6 +188,23 @@ def test_a_resumed_plan_waits_for_the_chains_as_long_as_one_that_was_never_stopp
     whole.add_check(1500, DISAGREE)
     part.remember(whole.memory())
     assert part.most_sampled == whole.most_sampled == LEAST_LIMIT
+
+
+def test_without_scores_the_chains_decide_after_a_fixed_warm_up():
+    plan = Plan(watched=False)
+    assert play(plan, settled) == (UNWATCHED_WARM_UP, UNWATCHED_SWEEPS)
+    assert plan.reason(UNWATCHED_SWEEPS, 4) == "the chains agreed"
+    assert "score" not in Plan(watched=False).missing(10)
+    plan = Plan(watched=False)
+    warm, end = play(plan, settled, lambda at: AGREE if at > 900 else table(False, times=2.0))
+    assert 900 < end < 1200
+    warm, end = play(Plan(watched=False), settled, lambda at: DISAGREE)
+    assert end - warm == LEAST_LIMIT
+    plan = Plan(watched=False)
+    assert play(plan, settled, lambda at: ALONE)[1] == UNWATCHED_SWEEPS
+    assert plan.reason(UNWATCHED_SWEEPS, 1).startswith("500 sweeps were made")
+    assert play(Plan(watched=False, warm_up=70), settled)[0] == 70
+    assert play(Plan(watched=False, most=360), settled) == (120, 360)
 
 
 def test_one_chain_cannot_tell_and_the_score_decides():

@@ -115,6 +115,13 @@ def test_the_general_model_is_suggested_where_most_communities_are_weaker_than_t
     assert any("is above the strengths" in remark.headline and remark.serious for remark in remarks(turned))
 
 
+def test_a_background_that_is_above_the_strengths_by_chance_suggests_nothing(two_chains):
+    """As on a network of one link, where both are mostly prior."""
+    unsure = replace(two_chains, background_mean=0.9, background_sd=0.3, strength_sd=np.full(2, 0.3))
+    assert not disassortative(unsure)
+    assert disassortative(replace(unsure, background_sd=0.01, strength_sd=np.full(2, 0.01)))
+
+
 def test_weights_survive_saving(two_chains, tmp_path):
     post = weighted(two_chains, [0.25, 0.75])
     facts = post.provenance | {"graph_fingerprint": post.graph.fingerprint}

@@ -33,8 +33,9 @@ CHECK_AGAIN = 1.25
 EVALUATE_EVERY = 10
 # A score has settled when its best value improved by less than this share over the last third of the phase.
 SETTLED = 0.002
-# Without limits and without held-out pairs there is no score to watch.
-UNWATCHED_SWEEPS = 500
+# Without limits and without held-out pairs there is no score to watch: warm-up and the first comparison of the chains
+# come after so many sweeps.
+UNWATCHED_WARM_UP, UNWATCHED_SWEEPS = 200, 500
 
 
 # Sweeps are part of the key of random numbers, 32 bits wide.
@@ -109,8 +110,6 @@ class Plan:
             raise InputError(
                 f"warm_up ({self.warm_up}) must be less than sweeps ({self.sweeps}): no sample would be taken"
             )
-        if self.sweeps is None and self.time_limit is None and not self.watched:
-            self.sweeps = UNWATCHED_SWEEPS + (self.warm_up or 0)
 
     def limits(self) -> dict[str, Any]:
         """Return what was asked for, as plain values; `most` follows from the network and is not asked for."""
@@ -152,6 +151,8 @@ class Plan:
             return True
         if self.time_limit is not None:
             return seconds >= WARM_UP_SHARE * self.time_limit
+        if self.sweeps is None and not self.watched:
+            return sweep >= min(UNWATCHED_WARM_UP, self._most_warm_up)
         return self.sweeps is None and (sweep >= self._most_warm_up or self._settled(sweep))
 
     def sampling_begins(self, sweep: int) -> None:
@@ -246,7 +247,8 @@ class Plan:
         if not self._open_ended:
             return ""
         if self._began is None:
-            return f"a warm-up whose score has settled, at most {self._most_warm_up:,} sweeps"
+            score = " whose score has settled" if self.watched else ""
+            return f"a warm-up{score}, at most {self._most_warm_up if self.watched else UNWATCHED_WARM_UP:,} sweeps"
         if sweep < self._first_check():
             return f"{self._first_check() - sweep:,} sweeps"
         parts = [] if self._settled(sweep) else ["a settled score"]
@@ -263,6 +265,12 @@ class Plan:
         if not self._settled(sweep):
             limit = f"the limit of {self.most_sampled:,} sampling sweeps"
             return f"{limit} was reached before the held-out score had settled"
+        if not self.watched:
+            return (
+                "the chains agreed"
+                if chains > 1
+                else f"{sweep:,} sweeps were made; without held-out pairs none can tell"
+            )
         agreed = " and the chains agreed" if chains > 1 else ""
         return f"the held-out score had settled{agreed}"
 
@@ -283,10 +291,13 @@ class Plan:
     def _first_check(self) -> int:
         """Return the sweep after which chains are first compared: as many were sampled as warmed up, or a few more."""
         began = self._began or 0
-        return _round_up(began + max(FEWEST_SWEEPS, began))
+        least = FEWEST_SWEEPS if self.watched else min(UNWATCHED_SWEEPS - UNWATCHED_WARM_UP, self._allowed)
+        return _round_up(began + max(least, began))
 
     def _settled(self, sweep: int) -> bool:
-        """Return whether the score has stopped improving in this phase."""
+        """Return whether the score has stopped improving in this phase; without one nothing is waited for."""
+        if not self.watched:
+            return True
         began = self._began or 0
         done = sweep - began
         if done < FEWEST_SWEEPS or not self._scores:

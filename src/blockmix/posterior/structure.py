@@ -10,8 +10,9 @@ import numpy as np
 if TYPE_CHECKING:
     from blockmix.posterior.posterior import Posterior
 
-# The background is above the strengths if so large a share of all membership is in communities weaker than it.
-MOSTLY = 0.5
+# The background is above the strengths if so large a share of all membership is in communities weaker by so many
+# standard deviations of the difference.
+MOSTLY, CLEARLY = 0.5, 2.0
 
 
 def structure_text(post: Posterior) -> str:
@@ -104,11 +105,13 @@ def _round_up(value: float) -> int:
 def disassortative(post: Posterior) -> bool:
     """Return whether nodes are linked more between communities than within: the background is above the strengths.
 
+    By more than both are uncertain: on a network of a few links they are mostly prior.
     In the popularity model a strength comes on top of the background (DC1), so that this is never so.
     """
     if post.blocks_mean is not None or post.popularity_mean is not None:
         return False
-    weaker = post.sizes[post.strength_mean < post.background_mean].sum()
+    spread = CLEARLY * np.hypot(post.strength_sd, post.background_sd)
+    weaker = post.sizes[post.strength_mean + spread < post.background_mean].sum()
     return bool(weaker > MOSTLY * post.sizes.sum())
 
 
@@ -122,12 +125,17 @@ def general_model_advice(post: Posterior) -> str:
     )
 
 
+def chains_left_out(post: Posterior) -> list[int]:
+    """Return the numbers of the chains that do not count because they predict worse than the density alone."""
+    worse = (post.provenance.get("pool") or {}).get("worse_than_density") or []
+    return [c for c in worse if post.chain_weights[c] == 0.0]
+
+
 def pool_text(post: Posterior) -> str:
     """Say which chains count and how much, where they do not all count the same; else empty."""
     weights = post.chain_weights
     pool = post.provenance.get("pool") or {}
-    worse = pool.get("worse_than_density") or []
-    out = [c for c in worse if weights[c] == 0.0]
+    worse, out = pool.get("worse_than_density") or [], chains_left_out(post)
     parts = []
     if out:
         one = len(out) == 1
