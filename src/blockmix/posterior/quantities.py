@@ -198,8 +198,8 @@ def _co_membership(sample: PosteriorSample) -> PosteriorSample:
 
 def _sorted(post: Followed, samples: Samples) -> Iterator[Quantity]:
     """Yield the largest sizes, and the largest strengths of communities that have members, sample by sample."""
-    sizes = np.array([[_sizes(sample, post.n_communities) for sample in chain] for chain in samples])
-    strengths = np.array([[_own_strengths(sample) for sample in chain] for chain in samples])
+    sizes = np.array([[expected_sizes(sample, post.n_communities) for sample in chain] for chain in samples])
+    strengths = np.array([[own_strengths(sample) for sample in chain] for chain in samples])
     used = sizes >= LEAST_SIZE
     descending = -np.sort(-sizes, axis=-1)[..., :MOST_COMMUNITIES]
     for i in range(int((descending.mean(axis=(0, 1)) >= LEAST_SIZE).sum())):
@@ -220,7 +220,7 @@ def _popularities(post: Followed, samples: Samples) -> Iterator[Quantity]:
         yield Quantity(name, "popularity", np.log(np.maximum(values[..., i], 1e-30)).astype(np.float64))
 
 
-def _sizes(sample: PosteriorSample, communities: int) -> NDArray[np.float64]:
+def expected_sizes(sample: PosteriorSample, communities: int) -> NDArray[np.float64]:
     """Compute the expected number of members of every community."""
     packed, nodes = sample.packed(), len(sample.counts)
     node = np.repeat(np.arange(nodes), sample.counts)
@@ -235,7 +235,7 @@ def _sizes(sample: PosteriorSample, communities: int) -> NDArray[np.float64]:
     return np.asarray(np.bincount(packed.communities, shares, communities) + each.sum())
 
 
-def _own_strengths(sample: PosteriorSample) -> NDArray[np.float64]:
+def own_strengths(sample: PosteriorSample) -> NDArray[np.float64]:
     """Return the strengths within communities, without the background."""
     within = np.diag(sample.strengths) if sample.strengths.ndim == 2 else sample.probabilities[:-1]
     return np.asarray(within, dtype=np.float64)
@@ -247,7 +247,7 @@ def _matched_strengths(post: Posterior, samples: Samples) -> Iterator[Quantity]:
         if post.sizes[k] < LEAST_SIZE:
             continue
         own = [int(np.flatnonzero(numbers == k)[0]) for numbers in post.numbers]
-        values = [[_own_strengths(s)[i] for s in chain] for i, chain in zip(own, samples, strict=True)]
+        values = [[own_strengths(s)[i] for s in chain] for i, chain in zip(own, samples, strict=True)]
         yield Quantity(f"strength of {k}", "matched strength", np.array(values, dtype=np.float64))
 
 
