@@ -150,7 +150,7 @@ def _fit(
     display = choose_progress(progress)
     try:
         given = None if request.init is None else _given(graph, request)
-        with announce_compiling(display.waiting):
+        with announce_compiling(display.waiting, "for the start", "a few seconds"):
             data = choose_held_out(graph, request.held_out, request.held_out_kind, request.seed)
             _check_links(graph, data)
             communities = None if given is None or not request.auto else given.shape[1]
