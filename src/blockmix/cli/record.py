@@ -103,6 +103,7 @@ def _communities(found: Findings) -> list[dict[str, Any]]:
             "evidence": float(found.post.evidence[k]),
             "more_members": max(len(found.covers[int(k)]) - MOST_MEMBERS, 0),
             "strongest_members": [found.post.graph.labels[int(a)] for a in found.covers[int(k)][:MOST_MEMBERS]],
+            "strongest_names": [found.post.graph.name_of(int(a)) for a in found.covers[int(k)][:MOST_MEMBERS]],
         }
         for k in found.numbers
     ]  # fmt: skip
@@ -113,6 +114,7 @@ def _bridge(post: Posterior, node: int) -> dict[str, Any]:
     row = range(int(post.offsets[node]), int(post.offsets[node + 1]))
     return {
         "node": post.graph.labels[node],
+        "name": post.graph.name_of(node),
         "memberships": [
             {"community": int(post.community[j]), "mean": float(post.mean[j]), "sd": float(post.sd[j])}
             for j in row

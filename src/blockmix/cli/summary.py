@@ -83,7 +83,7 @@ def _table(rows: list[dict[str, Any]]) -> Table:
     table.add_column("strongest members", overflow="fold")
     for row in rows[:MOST_COMMUNITIES]:
         low, high = _share(row["strength_lower"]), _share(row["strength_upper"])
-        names = ", ".join(shown(label) for label in row["strongest_members"])
+        names = ", ".join(shown(label) for label in row["strongest_names"])
         more = f" and {row['more_members']:,} more" if row["more_members"] else ""
         evidence = "n/a" if row["evidence"] != row["evidence"] else f"{row['evidence']:,.0f}"
         table.add_row(
@@ -104,7 +104,7 @@ def _print_bridges(console: Console, values: dict[str, Any]) -> None:
     table = Table(box=None, show_header=False, pad_edge=False)
     for bridge in bridges:
         shares = [f"{m['community']}: {m['mean']:.0%} ± {m['sd']:.0%}" for m in bridge["memberships"]]
-        table.add_row(Text(shown(bridge["node"])), "   ".join(shares))
+        table.add_row(Text(shown(bridge["name"])), "   ".join(shares))
     console.print(table)
     if values["more_bridge_nodes"]:
         console.print(f"... and {values['more_bridge_nodes']:,} more")

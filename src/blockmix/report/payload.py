@@ -35,7 +35,7 @@ def page_data(found: Findings, drawing: Drawing, colours: NDArray[np.int64], blo
         "communities": _communities(found, listed, certain),
         "communities_in_all": len(found.numbers),
         "colours": {int(k): int(c) for k, c in zip(found.numbers, colours, strict=True)},
-        "names": {a: str(graph.labels[a]) for a in sorted(named)},
+        "names": {a: graph.name_of(a) for a in sorted(named)},
         "bridges": [{"node": a, "shares": _shares(found, a)} for a in bridges],
         "bridges_in_all": len(found.bridges),
         "drawing": _drawing(drawing),

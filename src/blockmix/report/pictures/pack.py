@@ -52,10 +52,11 @@ def pack_nodes(found: Findings, *, seed: int = 0) -> Block:
     kept = _kept_nodes(graph.degrees)
     links = _kept_links(graph, kept, np.random.default_rng(seed))
     least = _LEAST if graph.n_nodes <= _MANY else _LEAST_OF_MANY
-    labels = [str(graph.labels[int(a)]) for a in kept] if len(kept) < graph.n_nodes else [
-        str(label) for label in graph.labels
-    ]  # fmt: skip
-    if graph.labels.kind == "text":
+    if graph.attributes is None and len(kept) == graph.n_nodes:
+        labels = [str(label) for label in graph.labels]
+    else:
+        labels = [graph.name_of(int(a)) for a in kept]
+    if graph.labels.kind == "text" or graph.attributes is not None:
         labels = [visible(label) for label in labels]
     parts: list[tuple[str, str, bytes]] = [
         ("labels", "json", json.dumps(labels, ensure_ascii=False).encode("utf-8", errors="replace")),
