@@ -266,7 +266,9 @@ def test_the_time_left_rests_on_the_present_speed_and_the_limits():
     assert Plan(sweeps=100, time_limit=60.0).seconds_left(10, 50.0, 0.01) == pytest.approx(0.9)
     assert Plan(time_limit=60.0).seconds_left(10, 70.0, None) == 0.0
     plan = Plan()
-    assert plan.seconds_left(100, 1.0, 0.1) is None
+    assert plan.seconds_left(100, 1.0, None) is None
+    assert plan.seconds_left(100, 1.0, 0.1) == pytest.approx((2 * MOST_WARM_UP - 100) * 0.1)
+    assert Plan(warm_up=300).seconds_left(100, 1.0, 0.1) == pytest.approx((2 * 300 - 100) * 0.1)
     plan.sampling_begins(200)
     assert plan.seconds_left(300, 1.0, 0.1) == pytest.approx((400 - 300) * 0.1)
     plan.add_check(400, table(False, times=10.0))

@@ -229,13 +229,16 @@ class Plan:
         """Estimate the seconds that are left; None while nothing can tell.
 
         Of a run without limits they rest on the last comparison of the chains; before the first one it is the time
-        until then, and in the warm-up there is no estimate.
+        until then, and in the warm-up the time until then if the warm-up lasts as long as it may.
         """
         found = []
         if self.time_limit is not None:
             found.append(self.time_limit - seconds)
         last = self.sweeps
-        if self._open_ended and self._began is not None:
+        if self._open_ended and self._began is None:
+            longest = self._most_warm_up if self.watched else UNWATCHED_WARM_UP
+            last = 2 * (longest if self.warm_up is None else self.warm_up)
+        elif self._open_ended and self._began is not None:
             sampled = self._needed if self._waits else self.most_sampled
             last = self._first_check() if sweep < self._first_check() else self._began + math.ceil(sampled)
         if last is not None and seconds_a_sweep is not None:
