@@ -216,7 +216,7 @@ class FitRequest:
             for model in AUTO_MODELS:
                 replace(self, model=model)
             return dict(self.options)
-        options = sampler_options(self.sampler, dict(self.options), self.model)
+        options = sampler_options(self.sampler, dict(self.options), self.model, RIGHT_NAMES)
         unused = options.unused() if hasattr(options, "unused") else {}
         if self.init is not None:
             unused["start"] = "the chains start from init; leave one of them out"
