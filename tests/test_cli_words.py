@@ -263,3 +263,15 @@ def test_every_option_says_what_happens_without_it():
             told = option.default is not None or isinstance(option.show_default, str)
             said = re.search(r"default|if not given", option.help or "")
             assert told or said, (name, option.name)
+
+
+def test_nodes_are_called_by_their_names_on_the_screen_and_in_the_report(cliques, tmp_path):
+    people = "".join(f"{i},Person {'abcdefgh'[i % 8] * (1 + i // 8)}\n" for i in range(48))
+    (tmp_path / "people.csv").write_text("id,Full name\n" + people)
+    words = ("fit", cliques, "-k", 4, "--sweeps", 60, "--seed", 1, "--nodes", tmp_path / "people.csv")
+    done = blockmix(*words, "-o", tmp_path / "run")
+    assert "Person aa" in words_of(done.stdout)
+    assert "Person aa" in (tmp_path / "run" / "report.html").read_text("utf-8")
+    row = record(bm.load(tmp_path / "run"), 0.1)["community_table"][0]
+    assert all(isinstance(label, int) for label in row["strongest_members"])
+    assert all(name.startswith("Person ") for name in row["strongest_names"])

@@ -105,6 +105,14 @@ def test_a_name_of_another_program_gets_the_right_one(wrong, right):
         bm.select_communities(PAIRS, **{wrong: 3})
 
 
+@pytest.mark.parametrize(
+    ("wrong", "right"), [("comunities", "communities"), ("seeds", "seed"), ("slot", "slots")]
+)
+def test_a_name_with_a_slip_of_the_pen_gets_the_nearest_one(wrong, right):
+    with pytest.raises(InputError, match=rf"unknown option {wrong} \(did you mean {right}\?\)"):
+        bm.fit(PAIRS, **{wrong: 3})
+
+
 def test_no_such_name_is_a_setting_of_a_sampler():
     wrong = {name for others in RIGHT_NAMES.values() for name in others}
     for kind, samplers in SAMPLERS.items():

@@ -134,9 +134,10 @@ def test_a_time_limit_is_roughly_kept_to(small):
 
 
 def test_a_run_without_limits_ends_by_itself_after_samples_were_taken(small):
-    post = fit(small, 6, seed=1, threads=1)
+    post = fit(small, 6, seed=1, threads=1, chains=2)
     assert post.provenance["warm_up"] >= 60
     assert post.provenance["samples"] >= 60
+    assert post.provenance["stopped_by"]
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
@@ -319,7 +320,7 @@ def test_a_network_without_links_is_refused():
         ({"eta": (1.0, 0.0)}, "eta must be two positive numbers"),
         ({"eta": 3}, "eta must be two positive numbers"),
         ({"background": 2.0}, "background must lie strictly between 0 and 1"),
-        ({"slotss": 3}, "unknown option slotss; options of scir: slots"),
+        ({"slotss": 3}, r"unknown option slotss \(did you mean slots\?\); options of scir: slots"),
     ],
     ids=str,
 )

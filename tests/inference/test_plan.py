@@ -13,6 +13,7 @@ from blockmix.inference.plan import (
     MOST_TIMES,
     MOST_WARM_UP,
     UNWATCHED_SWEEPS,
+    UNWATCHED_WARM_UP,
     WARM_UP_SHARE,
     Plan,
 )
@@ -60,14 +61,12 @@ def test_without_warm_up_sampling_begins_at_once():
     assert Plan(sweeps=10, warm_up=0).warm_up_over(0, 0.0)
 
 
-def test_without_limits_and_without_scores_a_fixed_number_of_sweeps_is_run():
-    assert Plan(watched=False).sweeps == UNWATCHED_SWEEPS
-    assert Plan(watched=False, warm_up=70).sweeps == UNWATCHED_SWEEPS + 70
-
-
-def table(converged, known=True):
+def table(converged, known=True, times=math.inf):
     return SimpleNamespace(
-        converged=converged, known=known, missing="" if converged else "R-hat above 1.05 for 30%"
+        converged=converged,
+        known=known,
+        missing="" if converged else "R-hat above 1.05 for 30%",
+        times_needed=1.0 if converged else times,
     )
 
 
@@ -131,7 +130,9 @@ def test_chains_that_never_agree_end_at_a_limit_and_the_reason_says_so():
     plan = Plan()
     warm, end = play(plan, settled, lambda sweep: DISAGREE)
     assert end - warm == LEAST_LIMIT
-    assert plan.reason(end, 4) == "the limit of 1,000 sampling sweeps was reached before the chains agreed"
+    assert plan.reason(end, 4) == (
+        "the chains did not agree in 1,000 sampling sweeps, and are not expected to within the limit of 30,000 sweeps"
+    )
     warm, end = play(Plan(warm_up=900), settled, lambda sweep: DISAGREE)
     assert end - warm == MOST_TIMES * 900
 
@@ -140,6 +141,70 @@ def test_chains_that_agree_do_not_end_a_run_whose_score_still_falls():
     plan = Plan(warm_up=200)
     warm, end = play(plan, lambda sweep: 1.0 / sweep)
     assert end - warm == LEAST_LIMIT
+    assert plan.reason(end, 4) == (
+        "the limit of 1,000 sampling sweeps was reached before the held-out score had settled"
+    )
+
+
+def test_chains_that_will_agree_within_the_work_of_a_run_are_waited_for():
+    """They need 4,000 sampling sweeps, of which each comparison sees the share that is left."""
+    plan = Plan()
+    warm, end = play(plan, settled, lambda at: AGREE if at >= 4120 else table(False, times=4000 / (at - 120)))
+    assert 4000 <= end - warm < 1.25 * 4000 + 10
+    assert plan.reason(end, 4) == "the held-out score had settled and the chains agreed"
+
+
+def test_chains_that_stay_apart_are_given_up_when_the_work_of_a_run_cannot_do():
+    """Five times as many samples as there are is always within reach, until a fifth of all sweeps is made."""
+    plan = Plan(most=10_000)
+    warm, end = play(plan, settled, lambda at: table(False, times=5.0))
+    assert (10_000 - warm) / 5 < end - warm < 1.25 * (10_000 - warm) / 5 + 10
+    assert "are not expected to within the limit of 10,000 sweeps" in plan.reason(end, 4)
+
+
+def test_the_work_of_a_run_ends_it_in_any_case():
+    plan = Plan(most=3000)
+    warm, end = play(plan, settled, lambda at: table(False, times=1.01))
+    assert end == 3000
+    assert plan.reason(end, 4) == "the limit of 3,000 sweeps was reached before the chains agreed"
+    warm, end = play(Plan(most=360), lambda sweep: 1.0 / sweep, lambda at: DISAGREE)
+    assert (warm, end) == (120, 360)
+
+
+def test_a_resumed_plan_waits_for_the_chains_as_long_as_one_that_was_never_stopped():
+    whole = Plan()
+    whole.sampling_begins(100)
+    whole.add_check(1100, table(False, times=4.0))
+    part = Plan()
+    part.remember(whole.memory())
+    assert part.most_sampled == whole.most_sampled == 30_000 - 100
+    assert not part.over(1110, 0.0)
+    whole.add_check(1500, AGREE)
+    part.remember(whole.memory())
+    for sweep in range(110, 1510, 10):
+        part.add_score(sweep, 1.0)
+    assert part.reason(1500, 2) == "the held-out score had settled and the chains agreed"
+    assert part.over(1500, 0.0)
+    whole.add_check(1500, DISAGREE)
+    part.remember(whole.memory())
+    assert part.most_sampled == whole.most_sampled == LEAST_LIMIT
+
+
+def test_without_scores_the_chains_decide_after_a_fixed_warm_up():
+    plan = Plan(watched=False)
+    assert play(plan, settled) == (UNWATCHED_WARM_UP, UNWATCHED_SWEEPS)
+    assert plan.reason(UNWATCHED_SWEEPS, 4) == "the chains agreed"
+    assert "score" not in Plan(watched=False).missing(10)
+    plan = Plan(watched=False)
+    warm, end = play(plan, settled, lambda at: AGREE if at > 900 else table(False, times=2.0))
+    assert 900 < end < 1200
+    warm, end = play(Plan(watched=False), settled, lambda at: DISAGREE)
+    assert end - warm == LEAST_LIMIT
+    plan = Plan(watched=False)
+    assert play(plan, settled, lambda at: ALONE)[1] == UNWATCHED_SWEEPS
+    assert plan.reason(UNWATCHED_SWEEPS, 1).startswith("500 sweeps were made")
+    assert play(Plan(watched=False, warm_up=70), settled)[0] == 70
+    assert play(Plan(watched=False, most=360), settled) == (120, 360)
 
 
 def test_one_chain_cannot_tell_and_the_score_decides():
@@ -181,7 +246,7 @@ def test_with_limits_chains_are_not_compared():
 
 def test_what_is_missing_is_named_in_every_phase():
     plan = Plan()
-    assert plan.missing(50) == "a warm-up whose score has settled"
+    assert plan.missing(50) == "a warm-up whose score has settled, at most 1,000 sweeps"
     plan.sampling_begins(200)
     assert plan.missing(290) == "110 sweeps"
     assert plan.missing(410) == "a settled score"
@@ -201,9 +266,15 @@ def test_the_time_left_rests_on_the_present_speed_and_the_limits():
     assert Plan(sweeps=100, time_limit=60.0).seconds_left(10, 50.0, 0.01) == pytest.approx(0.9)
     assert Plan(time_limit=60.0).seconds_left(10, 70.0, None) == 0.0
     plan = Plan()
-    assert plan.seconds_left(100, 1.0, 0.1) is None
+    assert plan.seconds_left(100, 1.0, None) is None
+    assert plan.seconds_left(100, 1.0, 0.1) == pytest.approx((2 * MOST_WARM_UP - 100) * 0.1)
+    assert Plan(warm_up=300).seconds_left(100, 1.0, 0.1) == pytest.approx((2 * 300 - 100) * 0.1)
     plan.sampling_begins(200)
-    assert plan.seconds_left(300, 1.0, 0.1) == pytest.approx((200 + LEAST_LIMIT - 300) * 0.1)
+    assert plan.seconds_left(300, 1.0, 0.1) == pytest.approx((400 - 300) * 0.1)
+    plan.add_check(400, table(False, times=10.0))
+    assert plan.seconds_left(450, 1.0, 0.1) == pytest.approx((200 + 10 * 200 - 450) * 0.1)
+    plan.add_check(400, DISAGREE)
+    assert plan.seconds_left(450, 1.0, 0.1) == pytest.approx((200 + LEAST_LIMIT - 450) * 0.1)
 
 
 def test_where_the_end_depends_on_scores_the_share_done_is_unknown():

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from blockmix import InputError, fit, hold_out, planted
-from blockmix.inference import execute
+from blockmix.inference import execute, request
 from blockmix.inference.interrupt import Terminated
 from blockmix.inference.resume import resume
 from blockmix.inference.run_folder import checkpointer
@@ -107,8 +107,10 @@ def test_the_comparison_notices_whatever_is_not_restored(tmp_path, tiny, same_ru
 
 @pytest.mark.parametrize("chains", [1, 2])
 def test_a_run_that_ends_when_its_score_has_settled_does_so_at_the_same_sweep(
-    tmp_path, tiny, same_run, chains
+    tmp_path, tiny, same_run, chains, monkeypatch
 ):
+    # Two chains that agree late would make the test long.
+    monkeypatch.setattr(request, "most_sweeps", lambda *_: 600)
     options = {"seed": 5, "chains": chains, "threads": 1, "held_out": 0.1}
     alone = fit(tiny, 3, **options)
     for at in (50, alone.provenance["warm_up"] + 30, alone.provenance["sweeps"] - 15):

@@ -23,7 +23,7 @@ def graph():
 
 @pytest.fixture
 def fits(monkeypatch):
-    """What `fit` was asked for, in place of fits: the score of K is |K - 4| plus 0.1 of the split's number."""
+    """What `fit_for_score` was asked for, in place of fits: the score of K is |K - 4| plus 0.1 of the split."""
     asked = []
 
     def fit(graph, communities, *, seed, held_out, **options):
@@ -32,7 +32,7 @@ def fits(monkeypatch):
         scores = SimpleNamespace(log_loss=loss, perplexity=2.0 * loss, auc=1.0 / (1.0 + loss))
         return SimpleNamespace(scores=scores)
 
-    monkeypatch.setattr(select, "fit", fit)
+    monkeypatch.setattr(select, "fit_for_score", fit)
     return asked
 
 

@@ -36,7 +36,9 @@ def rows(found, *kinds):
 def test_quantities_with_and_without_numbers_of_communities_are_followed(post):
     found = post.diagnostics()
     assert set(found.kind) == set(KINDS) - {"popularity"}
-    assert set(found.quantity) >= {"background", "held-out log loss", "log loss of sampled pairs"}
+    assert set(found.quantity) >= {
+        "log likelihood", "background", "held-out log loss", "log loss of sampled pairs",
+    }  # fmt: skip
     assert {"strength of 0", "strength of 1"} <= set(found.quantity)
     counts = Counter(found.kind)
     assert counts["matched membership"] == 24
@@ -53,6 +55,7 @@ def test_invariant_quantities_are_those_of_dense_memberships(post):
     found = post.diagnostics()
     nodes = np.arange(post.graph.n_nodes)
     links = post.graph.has_edges(sampled_pairs(post.graph))
+    hidden = set(map(tuple, post.held_out.pairs.tolist()))
     expected = {}
     for chain in post.draws:
         for sample in chain:
@@ -66,17 +69,52 @@ def test_invariant_quantities_are_those_of_dense_memberships(post):
                 expected.setdefault(("co-membership", f"co-membership {names}"), []).append(together[a, b])
             right = np.abs(1.0 - links - link[tuple(sampled_pairs(post.graph).T)])
             expected.setdefault(("scalar", "log loss of sampled pairs"), []).append(-np.log(right).mean())
+            pairs = np.array(
+                [pair for pair in np.argwhere(np.triu(np.ones((24, 24)), 1)) if tuple(pair) not in hidden]
+            )
+            linked = post.graph.has_edges(pairs)
+            likely = np.log(np.abs(1.0 - linked - link[tuple(pairs.T)])).sum()
+            expected.setdefault(("scalar", "log likelihood"), []).append(likely)
             for i, value in enumerate(np.sort(pi.sum(axis=0))[::-1]):
                 expected.setdefault(("sorted size", f"size {i + 1}, sorted"), []).append(value)
             for i, value in enumerate(np.sort(beta)[::-1]):
                 expected.setdefault(("sorted strength", f"strength {i + 1}, sorted"), []).append(value)
     places = {key: i for i, key in enumerate(zip(found.kind, found.quantity, strict=True))}
-    # One of the scalars is compared here.
+    # Two of the scalars are compared here.
     others = rows(found, "sampled pair", "co-membership", "sorted size", "sorted strength")
-    assert len(expected) == 1 + len(others)
+    assert len(expected) == 2 + len(others)
     for key, values in expected.items():
         assert found.mean[places[key]] == pytest.approx(np.mean(values), rel=1e-6), key
         assert found.sd[places[key]] == pytest.approx(np.std(values), rel=1e-4, abs=1e-9), key
+
+
+def test_the_samples_needed_follow_from_effective_samples_and_r_hat():
+    """50 effective samples take twice as many; R-hat^2 - 1 falls as the samples grow. The slowest kind counts."""
+    assert table([1.0] * 20, [50.0] * 20).times_needed == pytest.approx(2.0)
+    rhat = np.sqrt(1.0 + 3.0 * (1.05**2 - 1.0))
+    assert table([rhat] * 20, [200.0] * 20).times_needed == pytest.approx(3.0)
+    assert table([1.0] * 20, [200.0] * 20).times_needed == 1.0
+    two = ("co-membership", "sorted size")
+    assert table([1.0, rhat] * 20, [200.0] * 40, two).times_needed == pytest.approx(3.0)
+
+
+def test_a_few_quantities_may_miss_the_limits_but_no_scalar():
+    one_of_twenty = [25.0] + [200.0] * 19
+    assert table([1.0] * 20, one_of_twenty).times_needed == 1.0
+    assert table([1.0] * 20, [25.0, 25.0] + [200.0] * 18).times_needed == pytest.approx(4.0)
+    assert table([1.0] * 20, one_of_twenty, ["scalar"] * 20).times_needed == pytest.approx(4.0)
+
+
+@pytest.mark.parametrize("rhat", [1.0, 1.06, 1.2])
+@pytest.mark.parametrize("ess", [20.0, 99.0, 101.0])
+def test_more_samples_are_needed_exactly_where_chains_have_not_converged(rhat, ess):
+    found = table([rhat] * 20, [ess] * 20)
+    assert (found.times_needed > 1.0) is not found.converged
+
+
+def test_no_number_of_samples_is_enough_for_chains_that_do_not_move():
+    assert table([np.inf] * 20, [1.0] * 20).times_needed == np.inf
+    assert np.isnan(table([np.nan] * 20, [50.0] * 20, chains=1).times_needed)
 
 
 def test_sampled_pairs_are_links_and_pairs_with_a_common_neighbour():

@@ -107,12 +107,27 @@ def test_weights_are_named_where_chains_do_not_count_the_same(two_chains):
     assert pool_text(weighted(two_chains, [0.5, 0.5], [0, 1], stacked=False)).startswith("All chains predict")
 
 
+def with_backgrounds(post, *values):
+    """The same posterior with a mean background of 0.9, and these backgrounds in the samples of each chain."""
+
+    def changed(sample, value):
+        return replace(sample, strengths=np.append(sample.strengths[:-1], value).astype(np.float32))
+
+    draws = tuple(tuple(map(changed, chain, values)) for chain in post.draws)
+    return replace(post, background_mean=0.9, draws=draws)
+
+
 def test_the_general_model_is_suggested_where_most_communities_are_weaker_than_the_background(two_chains):
     assert general_model_advice(two_chains) == ""
-    turned = replace(two_chains, background_mean=0.9)
+    turned = with_backgrounds(two_chains, 0.99, 0.99, 0.99, 0.01)
     assert disassortative(turned)
     assert 'model="mmsb"' in general_model_advice(turned)
     assert any("is above the strengths" in remark.headline and remark.serious for remark in remarks(turned))
+
+
+def test_a_background_that_is_above_the_strengths_in_half_of_the_samples_suggests_nothing(two_chains):
+    """As on a network of one link, where both are mostly prior."""
+    assert not disassortative(with_backgrounds(two_chains, 0.99, 0.99, 0.01, 0.01))
 
 
 def test_weights_survive_saving(two_chains, tmp_path):

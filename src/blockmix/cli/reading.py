@@ -121,8 +121,10 @@ def read_network(
         graph = as_graph(edges, nodes=nodes)
     else:
         from blockmix.graph.reading.read import read_graph
+        from blockmix.numerics.compiling import announce_compiling
 
-        graph = read_graph(edges, nodes=nodes, threads=threads, **options)
+        with announce_compiling((lambda _: None) if quiet else warn, "for reading", "a few seconds"):
+            graph = read_graph(edges, nodes=nodes, threads=threads, **options)
     if not quiet and graph.summary is not None:
         warn(str(graph.summary))
     return graph

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from blockmix.posterior.structure import (
+    chains_left_out,
     convergence_word,
     disassortative,
     first_line,
     general_model_advice,
+    longer,
+    longer_text,
     pool_text,
 )
 from blockmix.report.communities import BRIDGE_SHARE, Findings
@@ -19,8 +23,8 @@ from blockmix.report.communities import BRIDGE_SHARE, Findings
 if TYPE_CHECKING:
     from blockmix.posterior.posterior import Posterior
 
-# Nodes between communities that are listed one by one, and members named for each community.
-MOST_BRIDGES, MOST_MEMBERS = 8, 8
+# Communities and nodes between them that the screen lists one by one, and members named for each community.
+MOST_COMMUNITIES, MOST_BRIDGES, MOST_MEMBERS = 12, 8, 8
 # With fewer samples the uncertainty of a share is not known, and no node is called a bridge.
 FEWEST_SAMPLES = 20
 
@@ -55,6 +59,8 @@ def record(post: Posterior, threshold: float) -> dict[str, Any]:
         "concentration_sd": None if post.concentration is None else post.concentration.sd,
         "total_evidence": post.total_evidence,
         "bridge_nodes": len(bridges),
+        "more_communities": max(len(listed) - MOST_COMMUNITIES, 0),
+        "more_bridge_nodes": max(len(bridges) - MOST_BRIDGES, 0),
         "community_table": listed,
         "bridges": [_bridge(post, int(node)) for node in bridges[:MOST_BRIDGES]],
     }
@@ -62,7 +68,13 @@ def record(post: Posterior, threshold: float) -> dict[str, Any]:
     # Results of blockmix 0.1 do not say who chose the model: it was always the user.
     facts = post.provenance
     values |= {"model": facts["model"]["kind"], "model_chosen_by": facts.get("model_chosen_by", "user")}
-    return values | score_record(post) | _chains(post)
+    return values | {"reading": _reading(post)} | score_record(post) | _chains(post)
+
+
+def _reading(post: Posterior) -> dict[str, Any] | None:
+    """Return what reading the network did to it, as the screen says; None for a result that was opened again."""
+    summary = post.graph.summary
+    return None if summary is None else asdict(summary)
 
 
 def score_record(post: Posterior) -> dict[str, Any]:
@@ -91,7 +103,9 @@ def _communities(found: Findings) -> list[dict[str, Any]]:
             "community": int(k), "members": len(found.covers[int(k)]), "strength": float(strengths.mean[k]),
             "strength_lower": float(strengths.lower[k]), "strength_upper": float(strengths.upper[k]),
             "evidence": float(found.post.evidence[k]),
+            "more_members": max(len(found.covers[int(k)]) - MOST_MEMBERS, 0),
             "strongest_members": [found.post.graph.labels[int(a)] for a in found.covers[int(k)][:MOST_MEMBERS]],
+            "strongest_names": [found.post.graph.name_of(int(a)) for a in found.covers[int(k)][:MOST_MEMBERS]],
         }
         for k in found.numbers
     ]  # fmt: skip
@@ -102,6 +116,7 @@ def _bridge(post: Posterior, node: int) -> dict[str, Any]:
     row = range(int(post.offsets[node]), int(post.offsets[node + 1]))
     return {
         "node": post.graph.labels[node],
+        "name": post.graph.name_of(node),
         "memberships": [
             {"community": int(post.community[j]), "mean": float(post.mean[j]), "sd": float(post.sd[j])}
             for j in row
@@ -116,11 +131,20 @@ def _chains(post: Posterior) -> dict[str, Any]:
     return {
         "converged": table.converged if table.known else None,
         "convergence": convergence_word(post),
-        "r_hat": table.worst_rhat,
-        "effective_samples": table.least_ess,
         "verdict": table.verdict,
+        **table.figures(),
+        **_longer(post),
         "chain_weights": post.chain_weights.tolist(),
+        "chains_left_out": chains_left_out(post),
         "pooling": pool_text(post) or None,
         "general_model_suggested": disassortative(post),
         "advice": general_model_advice(post) or None,
     }
+
+
+def _longer(post: Posterior) -> dict[str, Any]:
+    """Return what the run lacks until it has converged, and what that takes at least; None where it lacks nothing."""
+    found = longer(post)
+    names = ("missing", "times_needed", "sweeps_needed", "more_seconds_needed")
+    values = dict(zip(names, found or (None,) * len(names), strict=True))
+    return values | {"longer": longer_text(post) or None}

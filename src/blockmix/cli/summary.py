@@ -12,10 +12,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from blockmix.cli.record import MOST_MEMBERS
+from blockmix.cli.record import MOST_COMMUNITIES
 from blockmix.errors import printable
 
-MOST_COMMUNITIES = 12
 LONGEST_LABEL = 28
 _COLOURS = {True: "green", False: "yellow", None: "yellow"}
 
@@ -44,6 +43,8 @@ def print_summary(values: dict[str, Any]) -> None:
         f"{_count(values['sweeps'], 'sweep')} ({values['warm_up']:,} of them warm-up) of "
         f"{_count(values['chains'], 'chain')} in {values['seconds']:.1f} s, seed {values['seed']}{stopped}"
     )
+    if values["longer"]:
+        console.print(values["longer"])
 
 
 def _print_communities(console: Console, values: dict[str, Any]) -> None:
@@ -62,9 +63,9 @@ def _print_communities(console: Console, values: dict[str, Any]) -> None:
         f"how likely two members are to link, with its {values['level']:.0%} interval. {_evidence_text(values)}\n"
     )
     console.print(_table(values["community_table"]))
-    if count > MOST_COMMUNITIES:
+    if values["more_communities"]:
         others = "smaller ones" if isnan(values["total_evidence"]) else "with less evidence"
-        console.print(f"... and {count - MOST_COMMUNITIES:,} {others}")
+        console.print(f"... and {values['more_communities']:,} {others}")
 
 
 def _evidence_text(values: dict[str, Any]) -> str:
@@ -82,8 +83,8 @@ def _table(rows: list[dict[str, Any]]) -> Table:
     table.add_column("strongest members", overflow="fold")
     for row in rows[:MOST_COMMUNITIES]:
         low, high = _share(row["strength_lower"]), _share(row["strength_upper"])
-        names = ", ".join(shown(label) for label in row["strongest_members"])
-        more = f" and {row['members'] - MOST_MEMBERS:,} more" if row["members"] > MOST_MEMBERS else ""
+        names = ", ".join(shown(label) for label in row["strongest_names"])
+        more = f" and {row['more_members']:,} more" if row["more_members"] else ""
         evidence = "n/a" if row["evidence"] != row["evidence"] else f"{row['evidence']:,.0f}"
         table.add_row(
             str(row["community"]), f"{row['members']:,}", f"{_share(row['strength'])} ({low} to {high})", evidence,
@@ -103,10 +104,10 @@ def _print_bridges(console: Console, values: dict[str, Any]) -> None:
     table = Table(box=None, show_header=False, pad_edge=False)
     for bridge in bridges:
         shares = [f"{m['community']}: {m['mean']:.0%} ± {m['sd']:.0%}" for m in bridge["memberships"]]
-        table.add_row(Text(shown(bridge["node"])), "   ".join(shares))
+        table.add_row(Text(shown(bridge["name"])), "   ".join(shares))
     console.print(table)
-    if count > len(bridges):
-        console.print(f"... and {count - len(bridges):,} more")
+    if values["more_bridge_nodes"]:
+        console.print(f"... and {values['more_bridge_nodes']:,} more")
 
 
 def scores_text(values: dict[str, Any]) -> str:

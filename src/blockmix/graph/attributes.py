@@ -10,6 +10,7 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,8 @@ from blockmix.graph.labels import Labels
 _PLAIN_NUMBER = re.compile(r"[+-]?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?")
 _MISSING = {"", "na", "nan", "n/a", "none", "null"}
 _LONGEST_NUMBER = 40
+# Columns of a node table that name the node for people, where labels are numbers or codes; the first that is there.
+NAME_COLUMNS = ("name", "full name", "fullname", "node name", "nodename", "title")
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,6 +174,31 @@ class NodeTable(Mapping[str, Attribute]):
     def __repr__(self) -> str:
         listed = ", ".join(f"{name} ({attribute.kind})" for name, attribute in self.columns.items())
         return f"NodeTable of {self.n_nodes:,} nodes: {listed}"
+
+    def name_of(self, node: int, label: object) -> str:
+        """Return what a node is called: the text of a column of names, with the label where others have the same name.
+
+        >>> table = NodeTable.of({"Name": ["Ann", "Bo", "Bo", None]})
+        >>> [table.name_of(node, label) for node, label in enumerate("wxyz")]
+        ['Ann', 'Bo (x)', 'Bo (y)', 'z']
+        """
+        if self._names is None:
+            return str(label)
+        attribute, counts = self._names
+        name = attribute[node]
+        if name is None:
+            return str(label)
+        return str(name) if counts[attribute.codes[node]] == 1 else f"{name} ({label})"  # type: ignore[index]
+
+    @cached_property
+    def _names(self) -> tuple[Attribute, NDArray[np.int64]] | None:
+        """The column of names, and how many nodes have each."""
+        found = {" ".join(re.split(r"[\s_.-]+", name.strip().lower())): name for name in self.columns}
+        for column in NAME_COLUMNS:
+            attribute = self.columns.get(found.get(column, ""))
+            if attribute is not None and attribute.codes is not None:
+                return attribute, np.bincount(attribute.codes[attribute.codes >= 0])
+        return None
 
     def taken(self, nodes: NDArray[np.int64]) -> NodeTable:
         """Return the table of some of the nodes, in this order."""

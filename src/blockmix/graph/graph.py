@@ -99,6 +99,11 @@ class Graph:
         """Share of pairs that are links; 0 for fewer than two nodes."""
         return self.n_edges / self.n_pairs if self.n_pairs else 0.0
 
+    def name_of(self, node: int) -> str:
+        """Return what a node is called on screens and in reports: its name in the node table, else its label."""
+        label = self.labels[node]
+        return str(label) if self.attributes is None else self.attributes.name_of(node, label)
+
     @cached_property
     def degrees(self) -> NDArray[np.int64]:
         """Number of neighbours of every node."""

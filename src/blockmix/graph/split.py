@@ -90,16 +90,7 @@ def hold_out(
         (4, 8, 16)
     """
     n_links, n_nonlinks = _sizes(graph, fraction, kind, max_pairs)
-    rng = np.random.Generator(np.random.PCG64(_seed(seed)))
-    larger = _count_larger(graph.offsets, graph.neighbors)
-    nodes = np.arange(graph.n_nodes, dtype=np.int64)
-    link_starts = starts_of(larger)
-    free_starts = starts_of(graph.n_nodes - 1 - nodes - larger)
-    chosen = np.sort(rng.choice(graph.n_edges, n_links, replace=False, shuffle=False))
-    links = _nth_links(chosen, link_starts, graph.offsets, graph.neighbors)
-    missing = graph.n_pairs - graph.n_edges
-    chosen = np.sort(rng.choice(missing, n_nonlinks, replace=False, shuffle=False))
-    nonlinks = _nth_nonlinks(chosen, free_starts, larger, graph.offsets, graph.neighbors)
+    links, nonlinks = draw_pairs(graph, n_links, n_nonlinks, _seed(seed))
     pairs = np.concatenate((links, nonlinks))
     return HeldOut(
         graph.without_edges(links),
@@ -112,6 +103,22 @@ def hold_out(
         *hidden_rows(pairs, graph),
         matched_non_links(graph, n_links, int(seed)),
     )
+
+
+def draw_pairs(
+    graph: Graph, n_links: int, n_nonlinks: int, seed: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Draw so many links and so many non-links, each pair at most once; the same for the same seed."""
+    rng = np.random.Generator(np.random.PCG64(seed))
+    larger = _count_larger(graph.offsets, graph.neighbors)
+    nodes = np.arange(graph.n_nodes, dtype=np.int64)
+    link_starts = starts_of(larger)
+    free_starts = starts_of(graph.n_nodes - 1 - nodes - larger)
+    chosen = np.sort(rng.choice(graph.n_edges, n_links, replace=False, shuffle=False))
+    links = _nth_links(chosen, link_starts, graph.offsets, graph.neighbors)
+    missing = graph.n_pairs - graph.n_edges
+    chosen = np.sort(rng.choice(missing, n_nonlinks, replace=False, shuffle=False))
+    return links, _nth_nonlinks(chosen, free_starts, larger, graph.offsets, graph.neighbors)
 
 
 def matched_non_links(graph: Graph, count: int, seed: int) -> NDArray[np.int64]:

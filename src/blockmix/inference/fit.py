@@ -77,7 +77,9 @@ def fit(
         sweeps: stop after this many updates of every node, warm-up included.
         time_limit: stop after the sweep in which so many seconds are over. They count from the search for a start;
             reading, compiling and saving come on top. Without `sweeps` and `time_limit` the run ends when the score
-            on the held-out pairs has settled.
+            on the held-out pairs has settled, the chains agree, and as many sweeps were sampled as warmed up; or at a
+            limit of sweeps that take about ten minutes of one processor, or before it where the chains are not
+            expected to agree by then. `provenance["stopped_by"]` says which.
         warm_up: sweeps before samples count; chosen when left out.
         init: communities to start from, as another method found them: a mapping or list of collections of node
             labels, an object with such a list as `communities` (cdlib, a `Posterior`), or a matrix of nodes x
@@ -148,7 +150,7 @@ def _fit(
     display = choose_progress(progress)
     try:
         given = None if request.init is None else _given(graph, request)
-        with announce_compiling(display.waiting):
+        with announce_compiling(display.waiting, "for the start", "a few seconds"):
             data = choose_held_out(graph, request.held_out, request.held_out_kind, request.seed)
             _check_links(graph, data)
             communities = None if given is None or not request.auto else given.shape[1]
@@ -156,8 +158,8 @@ def _fit(
                 display.waiting("choosing the number of communities")
                 communities = choose_communities(data.training, request.seed)
                 request = replace(request, chosen=True)
-        plan = request.plan(watched=data.n_pairs > 0)
         request = request.for_network(graph, communities)
+        plan = request.plan(graph, watched=data.n_pairs > 0)
         if request.auto_model:
             display.waiting("choosing the link model")
             with Workers(request.threads) as workers:

@@ -1,8 +1,9 @@
 """When warm-up ends and when a run stops: by sweeps, by time, or when scores have settled and chains agree.
 
 Without limits a run ends when all of this holds: the held-out score has settled, the chains agree (R-hat and effective
-sample sizes of quantities without labels), and as many sweeps were sampled as warmed up. Where the chains do not come
-to agree it ends at a limit of sweeps, and its result says so.
+sample sizes of quantities without labels), and as many sweeps were sampled as warmed up. Chains that do not agree are
+waited for as long as the comparisons say that they will within the most sweeps that the run may make, which depend on
+the work of a sweep (`choices.limit`). Where they do not come to agree the result says so.
 """
 
 from __future__ import annotations
@@ -20,8 +21,11 @@ from blockmix.errors import InputError
 WARM_UP_SHARE = 0.4
 # Without limits: warm-up and sampling each last at least this many sweeps, the warm-up at most that many.
 FEWEST_SWEEPS, MOST_WARM_UP = 120, 1000
-# Sampling ends at the latest after this many times the warm-up, or this many sweeps, whichever is more. A limit in
+# The most sweeps of a run without limits on a small network, and the share of them that may be warm-up. A limit in
 # seconds would make the result depend on the machine.
+MOST_BY_DEFAULT, MOST_WARM_UP_SHARE = 30_000, 1 / 3
+# Chains that will not agree within that, by the last comparison, are waited for until there are so many times as many
+# sampling sweeps as the warm-up had, or so many of them, whichever is more.
 MOST_TIMES, LEAST_LIMIT = 2, 1000
 # Chains are compared again when so many times as many sweeps were sampled.
 CHECK_AGAIN = 1.25
@@ -29,8 +33,9 @@ CHECK_AGAIN = 1.25
 EVALUATE_EVERY = 10
 # A score has settled when its best value improved by less than this share over the last third of the phase.
 SETTLED = 0.002
-# Without limits and without held-out pairs there is no score to watch.
-UNWATCHED_SWEEPS = 500
+# Without limits and without held-out pairs there is no score to watch: warm-up and the first comparison of the chains
+# come after so many sweeps.
+UNWATCHED_WARM_UP, UNWATCHED_SWEEPS = 200, 500
 
 
 # Sweeps are part of the key of random numbers, 32 bits wide.
@@ -38,7 +43,7 @@ MOST_COUNTED = 4_000_000_000
 
 
 class Checked(Protocol):
-    """What a comparison of chains gave: whether it can tell, whether they agree, and what is missing, in words."""
+    """What a comparison of chains gave: whether it can tell, whether they agree, what is missing and how much more."""
 
     @property
     def known(self) -> bool:
@@ -51,6 +56,10 @@ class Checked(Protocol):
     @property
     def missing(self) -> str:
         """What is missing, in a few words."""
+
+    @property
+    def times_needed(self) -> float:
+        """How many times as many samples it takes at least until they agree."""
 
 
 def whole_number(name: str, value: Any, least: int, most: int | None = None) -> int:
@@ -83,10 +92,13 @@ class Plan:
     time_limit: float | None = None
     warm_up: int | None = None
     watched: bool = True
+    most: int = MOST_BY_DEFAULT
     _scores: list[tuple[int, float]] = field(default_factory=list)
     _began: int | None = None
     _agreed_at: int | None = None
     _missing: str = ""
+    # Sampling sweeps after which the chains will agree, by the last comparison; infinite where it does not tell.
+    _needed: float = math.inf
 
     def __post_init__(self) -> None:
         for name, value, least in (("sweeps", self.sweeps, 1), ("warm_up", self.warm_up, 0)):
@@ -98,11 +110,9 @@ class Plan:
             raise InputError(
                 f"warm_up ({self.warm_up}) must be less than sweeps ({self.sweeps}): no sample would be taken"
             )
-        if self.sweeps is None and self.time_limit is None and not self.watched:
-            self.sweeps = UNWATCHED_SWEEPS + (self.warm_up or 0)
 
     def limits(self) -> dict[str, Any]:
-        """Return what was asked for, as plain values: `Plan(**plan.limits())` begins anew."""
+        """Return what was asked for, as plain values; `most` follows from the network and is not asked for."""
         return {name: getattr(self, name) for name in ("sweeps", "time_limit", "warm_up", "watched")}
 
     def add_score(self, sweep: int, value: float) -> None:
@@ -115,14 +125,22 @@ class Plan:
             self._scores.pop()
 
     def memory(self) -> NDArray[np.float64]:
-        """Return the scores for a checkpoint, below a row with the sweep at which sampling began (-1: not yet)."""
+        """Return the scores for a checkpoint, below a row with the sweep at which sampling began (-1: not yet).
+
+        Beside it is what the last comparison of the chains gave: the sampling sweeps that they need, or the sweep at
+        which they agreed, below zero; 0 if it gave neither.
+        """
         began = -1 if self._began is None else self._began
-        return np.array([(began, 0.0), *self._scores], dtype=np.float64)
+        given = self._needed if math.isfinite(self._needed) else -(self._agreed_at or 0)
+        return np.array([(began, given), *self._scores], dtype=np.float64)
 
     def remember(self, memory: NDArray[np.float64]) -> None:
         """Restore the scores that `memory` returned."""
         began = int(memory[0, 0])
         self._began = None if began < 0 else began
+        given = float(memory[0, 1])
+        self._needed = given if given > 0 else math.inf
+        self._agreed_at = int(-given) if given < 0 else None
         self._scores = [(int(sweep), float(value)) for sweep, value in memory[1:]]
 
     def warm_up_over(self, sweep: int, seconds: float) -> bool:
@@ -133,7 +151,9 @@ class Plan:
             return True
         if self.time_limit is not None:
             return seconds >= WARM_UP_SHARE * self.time_limit
-        return self.sweeps is None and (sweep >= MOST_WARM_UP or self._settled(sweep))
+        if self.sweeps is None and not self.watched:
+            return sweep >= min(UNWATCHED_WARM_UP, self._most_warm_up)
+        return self.sweeps is None and (sweep >= self._most_warm_up or self._settled(sweep))
 
     def sampling_begins(self, sweep: int) -> None:
         """Remove the scores of the warm-up; from now on the scores and checks of the sampling end the run."""
@@ -157,6 +177,8 @@ class Plan:
         """Note what a comparison of the chains gave; where it cannot tell, the score decides alone."""
         self._missing = table.missing
         self._agreed_at = sweep if table.converged or not table.known else None
+        waiting = table.known and not table.converged
+        self._needed = table.times_needed * (sweep - (self._began or 0)) if waiting else math.inf
 
     def over(self, sweep: int, seconds: float) -> bool:
         """Return whether the run stops after this many sweeps and seconds."""
@@ -172,8 +194,27 @@ class Plan:
 
     @property
     def most_sampled(self) -> int:
-        """Sampling sweeps after which a run without limits ends although its chains do not agree."""
-        return max(LEAST_LIMIT, MOST_TIMES * (self._began or 0))
+        """Sampling sweeps after which a run without limits ends although its chains do not agree.
+
+        All that its work allows where the last comparison says that they will agree within that; else fewer.
+        """
+        began = self._began or 0
+        return self._allowed if self._waits else min(max(LEAST_LIMIT, MOST_TIMES * began), self._allowed)
+
+    @property
+    def _allowed(self) -> int:
+        """Sampling sweeps that the work of a sweep allows; never fewer than were warmed up."""
+        began = self._began or 0
+        return max(self.most - began, began, FEWEST_SWEEPS)
+
+    @property
+    def _waits(self) -> bool:
+        """Whether the chains will agree within the sweeps that are allowed, by their last comparison."""
+        return self._needed <= self._allowed
+
+    @property
+    def _most_warm_up(self) -> int:
+        return min(MOST_WARM_UP, int(MOST_WARM_UP_SHARE * self.most))
 
     def share_done(self, sweep: int, seconds: float) -> float | None:
         """Return the share of the run that is done, from 0 to 1; None when that depends on scores to come."""
@@ -185,13 +226,21 @@ class Plan:
         return min(max(shares), 1.0) if shares else None
 
     def seconds_left(self, sweep: int, seconds: float, seconds_a_sweep: float | None) -> float | None:
-        """Estimate the seconds that are left; of a run without limits at most so many. None while nothing can tell."""
+        """Estimate the seconds that are left; None while nothing can tell.
+
+        Of a run without limits they rest on the last comparison of the chains; before the first one it is the time
+        until then, and in the warm-up the time until then if the warm-up lasts as long as it may.
+        """
         found = []
         if self.time_limit is not None:
             found.append(self.time_limit - seconds)
         last = self.sweeps
-        if self._open_ended and self._began is not None:
-            last = self._began + self.most_sampled
+        if self._open_ended and self._began is None:
+            longest = self._most_warm_up if self.watched else UNWATCHED_WARM_UP
+            last = 2 * (longest if self.warm_up is None else self.warm_up)
+        elif self._open_ended and self._began is not None:
+            sampled = self._needed if self._waits else self.most_sampled
+            last = self._first_check() if sweep < self._first_check() else self._began + math.ceil(sampled)
         if last is not None and seconds_a_sweep is not None:
             found.append((last - sweep) * seconds_a_sweep)
         return max(min(found), 0.0) if found else None
@@ -201,7 +250,8 @@ class Plan:
         if not self._open_ended:
             return ""
         if self._began is None:
-            return "a warm-up whose score has settled"
+            score = " whose score has settled" if self.watched else ""
+            return f"a warm-up{score}, at most {self._most_warm_up if self.watched else UNWATCHED_WARM_UP:,} sweeps"
         if sweep < self._first_check():
             return f"{self._first_check() - sweep:,} sweeps"
         parts = [] if self._settled(sweep) else ["a settled score"]
@@ -213,10 +263,29 @@ class Plan:
             return f"it had {self.sweeps:,} sweeps to make"
         if self.time_limit is not None:
             return f"the time limit of {self.time_limit:g} s was reached"
-        if self._began is not None and sweep >= self._began + self.most_sampled:
-            return f"the limit of {self.most_sampled:,} sampling sweeps was reached before the chains agreed"
+        if self._agreed_at is None and chains > 1:
+            return self._disagreement(sweep)
+        if not self._settled(sweep):
+            limit = f"the limit of {self.most_sampled:,} sampling sweeps"
+            return f"{limit} was reached before the held-out score had settled"
+        if not self.watched:
+            return (
+                "the chains agreed"
+                if chains > 1
+                else f"{sweep:,} sweeps were made; without held-out pairs none can tell"
+            )
         agreed = " and the chains agreed" if chains > 1 else ""
         return f"the held-out score had settled{agreed}"
+
+    def _disagreement(self, sweep: int) -> str:
+        """Return in words which limit ended a run whose chains do not agree."""
+        sampled = sweep - (self._began or 0)
+        if sampled >= self._allowed:
+            return f"the limit of {sweep:,} sweeps was reached before the chains agreed"
+        return (
+            f"the chains did not agree in {sampled:,} sampling sweeps, and are not expected to within the limit of "
+            f"{self.most:,} sweeps"
+        )
 
     @property
     def _open_ended(self) -> bool:
@@ -225,10 +294,13 @@ class Plan:
     def _first_check(self) -> int:
         """Return the sweep after which chains are first compared: as many were sampled as warmed up, or a few more."""
         began = self._began or 0
-        return _round_up(began + max(FEWEST_SWEEPS, began))
+        least = FEWEST_SWEEPS if self.watched else min(UNWATCHED_SWEEPS - UNWATCHED_WARM_UP, self._allowed)
+        return _round_up(began + max(least, began))
 
     def _settled(self, sweep: int) -> bool:
-        """Return whether the score has stopped improving in this phase."""
+        """Return whether the score has stopped improving in this phase; without one nothing is waited for."""
+        if not self.watched:
+            return True
         began = self._began or 0
         done = sweep - began
         if done < FEWEST_SWEEPS or not self._scores:

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 from blockmix.evaluate import Scores
 from blockmix.notebook import escaped, notebook_shell
+from blockmix.posterior.structure import duration
 
 # Seconds between plain lines, so that a log of a long run stays readable.
 PLAIN_EVERY = 5.0
@@ -26,7 +27,8 @@ LEAST_SECONDS, LEAST_SWEEPS = 1.0, 5
 class Report:
     """The progress of a run after a sweep. `share` is None where the end is not known in advance.
 
-    `missing` names what must still happen before the run ends by itself; `seconds_left` is then an upper bound.
+    `missing` names what must still happen before the run ends by itself; `seconds_left` is then an estimate from the
+    last comparison of the chains.
     """
 
     sweep: int
@@ -107,23 +109,12 @@ def time_left(report: Report) -> str:
     """Return how long the run still takes, and what is missing until it ends.
 
     >>> time_left(Report(50, False, 3.0, 1e6, None, 12.3, None, "R-hat above 1.05 for 34%"))
-    'at most 12 s left; missing: R-hat above 1.05 for 34%'
+    'about 12 s left; missing: R-hat above 1.05 for 34%'
     """
     left = "" if report.seconds_left is None else f"{duration(report.seconds_left)} left"
     if not report.missing:
         return left
-    return (f"at most {left}; " if left else "") + f"missing: {report.missing}"
-
-
-def duration(seconds: float) -> str:
-    """Write a time for a display.
-
-    >>> duration(12.3), duration(300), duration(8000)
-    ('12 s', '5 min', '2.2 h')
-    """
-    if seconds < 120:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+    return (f"about {left}; " if left else "") + f"missing: {report.missing}"
 
 
 class Plain:

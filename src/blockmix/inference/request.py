@@ -19,7 +19,8 @@ from blockmix.engines.choose import check_device, make_engine
 from blockmix.errors import InputError
 from blockmix.graph.graph import Graph
 from blockmix.graph.split import HeldOut, check_share
-from blockmix.inference.plan import Plan, whole_number
+from blockmix.inference.choices.limit import most_sweeps
+from blockmix.inference.plan import MOST_WARM_UP, Plan, whole_number
 from blockmix.model import Model
 from blockmix.numerics.philox import stream_key
 from blockmix.numerics.workers import Workers
@@ -29,6 +30,8 @@ from blockmix.samplers.contract import ChainKey, Sampler
 if TYPE_CHECKING:
     from blockmix.inference.run_folder.folder import RunFolder
 
+# The most sweeps of a run without limits whose score alone is of interest.
+IMPATIENT_SWEEPS = 3 * MOST_WARM_UP
 # Networks of up to so many links get so many chains by default; larger ones get one.
 DEFAULT_CHAINS = ((10_000, 8), (50_000, 4), (150_000, 2))
 # Seconds between checkpoints.
@@ -72,7 +75,8 @@ class FitRequest:
 
     `sampler` is "" for the default of the model. `options` are the settings of the sampler by name; the
     construction replaces them by its options object, but for model="auto", whose model is not known yet. `chosen` is
-    True if blockmix chose the number of communities, and `model_chosen` says why it chose the model, if it did.
+    True if blockmix chose the number of communities, and `model_chosen` says why it chose the model, if it did. Without
+    limits and without `patient` chains that do not agree are not waited for: where only the score is of interest.
     """
 
     communities: int | Literal["auto"] = "auto"
@@ -97,6 +101,7 @@ class FitRequest:
     force: bool = False
     chosen: bool = False
     model_chosen: str = ""
+    patient: bool = True
 
     def __post_init__(self) -> None:
         def keep(name: str, value: Any) -> None:
@@ -154,9 +159,16 @@ class FitRequest:
         """Seconds between checkpoints; 0 for none."""
         return DEFAULT_EVERY if self.checkpoint_every is None else float(self.checkpoint_every)
 
-    def plan(self, watched: bool = True) -> Plan:
-        """Return a new plan with the limits of this request; `watched` is True if there will be scores."""
-        return Plan(self.sweeps, self.time_limit, self.warm_up, watched)
+    def plan(self, graph: Graph | None = None, watched: bool = True) -> Plan:
+        """Return a new plan with the limits of this request; `watched` is True if there will be scores.
+
+        Without limits the work that a sweep of the network has decides how many there are at most.
+        """
+        plan = Plan(self.sweeps, self.time_limit, self.warm_up, watched)
+        if graph is not None:
+            most = most_sweeps(graph.n_nodes, graph.n_edges, self.chains or 1)
+            plan.most = most if self.patient else min(most, IMPATIENT_SWEEPS)
+        return plan
 
     def chain_key(self, number: int) -> ChainKey:
         """Return the key of a chain's random numbers: a function of the seed and its number."""
@@ -207,7 +219,7 @@ class FitRequest:
             for model in AUTO_MODELS:
                 replace(self, model=model)
             return dict(self.options)
-        options = sampler_options(self.sampler, dict(self.options), self.model)
+        options = sampler_options(self.sampler, dict(self.options), self.model, RIGHT_NAMES)
         unused = options.unused() if hasattr(options, "unused") else {}
         if self.init is not None:
             unused["start"] = "the chains start from init; leave one of them out"

@@ -66,11 +66,11 @@ def resume(
         watched = limits.pop("watched")
         others = {"threads": threads, "checkpoint": place, "checkpoint_every": checkpoint_every}
         request = _request(start, others | limits)
-        plan = request.plan(watched)
-        if newest is not None:
-            plan.remember(newest.arrays["plan"])
         _compare_versions(start)
         graph, data = place.networks(start)
+        plan = request.plan(graph, watched)
+        if newest is not None:
+            plan.remember(newest.arrays["plan"])
         if watched != (data.n_pairs > 0):
             raise InputError(f"{place.path}: the plan of this run is not that of its split; fit again")
         if newest is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,13 +13,18 @@ from blockmix.errors import InputError
 from blockmix.graph.accept import as_graph
 from blockmix.graph.graph import Graph
 from blockmix.graph.split import hold_out
-from blockmix.inference.fit import DEFAULT_HELD_OUT, MOST_HELD_OUT_LINKS, fit
+from blockmix.inference.fit import DEFAULT_HELD_OUT, MOST_HELD_OUT_LINKS, fit_request
 from blockmix.inference.plan import whole_number
-from blockmix.inference.request import refuse_misnamed
+from blockmix.inference.progress import Callback
+from blockmix.inference.request import FitRequest, refuse_misnamed
+from blockmix.inference.run_folder.folder import open_folder
+from blockmix.posterior.posterior import Posterior
 from blockmix.samplers.starts.choose import choose_communities
 
 # The default grid: around the number of parts of the best hard partition.
 AROUND = (0.25, 0.5, 1.0, 2.0, 4.0)
+# Arguments of `fit` that are fields of a request; all others are settings of the sampler.
+_FIELDS = {field.name for field in fields(FitRequest)} - {"options", "chosen", "model_chosen", "patient"}
 
 
 class Candidate(NamedTuple):
@@ -107,6 +112,7 @@ def select_communities(
     splits: int = 3,
     seed: int = 0,
     held_out: float | None = None,
+    nodes: Any = None,
     on_fit: Callable[[int, int], Any] | None = None,
     **options: Any,
 ) -> Selection:
@@ -119,8 +125,10 @@ def select_communities(
         splits: how many random splits; with two or more the scores have intervals.
         seed: of the splits and fits.
         held_out: share of the links held out in each split.
+        nodes: labels of nodes that may have no link, or a table of them, as for `fit`.
         on_fit: called with (fits done, fits in all) before each fit.
-        options: what else `fit` takes, for instance time_limit or sampler.
+        options: what else `fit` takes, for instance time_limit or sampler. Without limits a fit ends when its score
+            has settled and the chains agree, or after 3,000 sweeps.
 
     >>> import blockmix as bm
     >>> cliques = [(a + c, b + c) for c in range(0, 60, 12) for a in range(12) for b in range(a)]
@@ -129,7 +137,7 @@ def select_communities(
     """
     splits = whole_number("splits", splits, 1)
     refuse_misnamed(options)
-    graph = as_graph(graph)
+    graph = as_graph(graph, nodes=nodes)
     share = (
         min(DEFAULT_HELD_OUT, MOST_HELD_OUT_LINKS / max(graph.n_edges, 1)) if held_out is None else held_out
     )
@@ -142,13 +150,29 @@ def select_communities(
         for i, k in enumerate(numbers):
             if on_fit is not None:
                 on_fit(split * len(numbers) + i, splits * len(numbers))
-            scores = fit(graph, k, seed=seed + split, held_out=data, **options).scores
+            scores = fit_for_score(graph, k, seed=seed + split, held_out=data, **options).scores
             if scores is None:
                 raise InputError(
                     "nothing could be held out of this network: it is too small to choose K by score"
                 )
             found[:, i, split] = scores.log_loss, scores.perplexity, scores.auc
     return Selection(np.array(numbers), *found)
+
+
+def fit_for_score(
+    graph: Graph,
+    communities: int,
+    *,
+    progress: bool | None = None,
+    callback: Callback | None = None,
+    **options: Any,
+) -> Posterior:
+    """Fit as `fit` does; but a run without limits does not wait longer for its chains than its score has use for."""
+    asked = {name: options.pop(name) for name in _FIELDS & options.keys()}
+    asked["sampler"] = asked.get("sampler") or ""
+    request = FitRequest(communities=communities, options=options, patient=False, **asked)
+    with open_folder(request.checkpoint) as folder:
+        return fit_request(request, graph, folder, progress, callback)
 
 
 def _never_held_out(graph: Graph, share: float, splits: int, seed: int) -> Graph:

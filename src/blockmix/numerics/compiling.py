@@ -13,10 +13,13 @@ _EVENT = "numba:compile"
 
 
 class CompileLog:
-    """Counts compilations from the events of numba, and reports the first one and then one every few seconds."""
+    """Counts compilations from the events of numba, and reports the first one and then one every few seconds.
 
-    def __init__(self, report: Callable[[str], None]) -> None:
-        self._report = report
+    `what` says what the kernels are for, and `how_long` how long it takes if none of them is in the cache.
+    """
+
+    def __init__(self, report: Callable[[str], None], what: str, how_long: str) -> None:
+        self._report, self._what, self._how_long = report, what, how_long
         self._depth, self._began, self._told = 0, 0.0, 0.0
         self.kernels, self.seconds = 0, 0.0
 
@@ -27,11 +30,13 @@ class CompileLog:
             self._began = now
         self._depth += 1
         if self.kernels == 0 and self._told == 0.0:
-            self._report("compiling kernels: once on a new machine, about half a minute")
+            self._report(f"compiling kernels {self._what}: once on a new machine, {self._how_long}")
             self._told = now
         elif now - self._told >= EVERY:
             spent = self.seconds + now - self._began
-            self._report(f"compiling kernels: {self.kernels} compiled in {spent:.0f} s{_now(event)}")
+            self._report(
+                f"compiling kernels {self._what}: {self.kernels} compiled in {spent:.0f} s{_now(event)}"
+            )
             self._told = now
 
     def on_end(self, event: Any) -> None:
@@ -49,11 +54,13 @@ def _now(event: Any) -> str:
 
 
 @contextmanager
-def announce_compiling(report: Callable[[str], None]) -> Iterator[CompileLog]:
+def announce_compiling(
+    report: Callable[[str], None], what: str = "of the sampler", how_long: str = "about half a minute"
+) -> Iterator[CompileLog]:
     """Report what is compiled inside the block, in sentences; nothing is said where all of it is in the cache."""
     from numba.core import event
 
-    log = CompileLog(report)
+    log = CompileLog(report, what, how_long)
 
     class Listener(event.Listener):
         def on_start(self, event: Any) -> None:
@@ -65,4 +72,5 @@ def announce_compiling(report: Callable[[str], None]) -> Iterator[CompileLog]:
     with event.install_listener(_EVENT, Listener()):
         yield log
     if log.kernels:
-        report(f"compiled {log.kernels} kernel{'' if log.kernels == 1 else 's'} in {log.seconds:.0f} s")
+        count = f"{log.kernels} kernel{'' if log.kernels == 1 else 's'}"
+        report(f"compiled {count} {what} in {log.seconds:.0f} s")

@@ -150,10 +150,50 @@ class DiagnosticsTable(_Table):
             return ""
         parts = []
         if self.disagree:
-            parts.append(f"R-hat above {R_HAT} for {(self.rhat[self.decides] > R_HAT).mean():.0%}")
+            parts.append(f"R-hat above {R_HAT} for {self.share_above:.0%}")
         if self.few:
             parts.append(f"{self.least_ess:,.0f} effective samples")
         return ", ".join(parts)
+
+    @property
+    def share_above(self) -> float:
+        """The share of the quantities that decide whose R-hat is too large."""
+        return float((self.rhat[self.decides] > R_HAT).mean())
+
+    def figures(self) -> dict[str, float | int | None]:
+        """Return the numbers of the verdict by name."""
+        decides, matched = self.decides, np.isin(self.kind, MATCHED) & ~np.isnan(self.rhat)
+        apart = self.rhat > R_HAT
+        return {
+            "draws": self.draws,
+            "quantities": int(decides.sum()),
+            "r_hat": self.worst_rhat,
+            "r_hat_limit": R_HAT,
+            "quantities_above_r_hat_limit": int((apart & decides).sum()),
+            "effective_samples": self.least_ess,
+            "effective_samples_limit": FEW_EFFECTIVE,
+            "quantities_below_effective_samples_limit": int((self.ess_bulk[decides] < FEW_EFFECTIVE).sum()),
+            "share_above_r_hat_limit": self.share_above if self.known else None,
+            "matched_quantities": int(matched.sum()),
+            "matched_above_r_hat_limit": int((apart & matched).sum()),
+        }
+
+    @property
+    def times_needed(self) -> float:
+        """How many times as many samples it takes at least until the chains have converged.
+
+        Effective samples grow as samples do, and R-hat^2 - 1 falls as their number: both hold for chains that mix. Of
+        chains that stay apart there are never enough, so that the answer is a lower bound. 1 where they have converged,
+        NaN where none can tell, infinite where no chain moves.
+        """
+        if not self.known:
+            return float("nan")
+        kinds, decides = np.array(self.kind, dtype=object), self.decides
+        short = FEW_EFFECTIVE / self.ess_bulk
+        apart = (self.rhat**2 - 1.0) / (R_HAT**2 - 1.0)
+        limits = [1.0, _all_but_few(short[decides]), *short[decides & (kinds == "scalar")]]
+        limits += [_all_but_few(apart[decides & (kinds == kind)]) for kind in self._shares()]
+        return float(max(limits))
 
     def _too_little(self) -> str:
         if self.draws < FEWEST_DRAWS or not len(self):
@@ -244,6 +284,11 @@ def _statistics(values: NDArray[np.float64]) -> NDArray[np.float64]:
     table[np.ptp(values, axis=(1, 2)) == 0.0, 2:] = np.nan
     table[:, 0], table[:, 1] = mean, sd
     return table
+
+
+def _all_but_few(values: NDArray[np.float64]) -> float:
+    """Return the smallest value above which at most `MAY_MISS` of the values are."""
+    return float(np.quantile(values, 1.0 - MAY_MISS, method="inverted_cdf"))
 
 
 def _number(value: float) -> str:

@@ -321,9 +321,10 @@ class Posterior(Answers):
     def diagnostics(self) -> DiagnosticsTable:
         """Check whether chains agree: R-hat, effective sample size and Monte Carlo error, with a `verdict` in words.
 
-        The verdict rests on quantities that do not depend on how communities are numbered: background, held-out log
-        loss, link probabilities of held-out and sampled pairs, co-memberships, sorted sizes and strengths. Strengths
-        and memberships of communities matched between chains are in the table beside them.
+        The verdict rests on quantities that do not depend on how communities are numbered: log likelihood (of networks
+        of more than 6,000 pairs of nodes an estimate from a fixed sample of them), background, held-out log loss, link
+        probabilities of held-out and sampled pairs, co-memberships, sorted sizes and strengths. Strengths and
+        memberships of communities matched between chains are in the table beside them.
         """
         return self._diagnostics
 

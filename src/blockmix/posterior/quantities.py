@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from blockmix.evaluate.likelihood import training_pairs
 from blockmix.tables.samples import PosteriorSample
 
 if TYPE_CHECKING:
@@ -107,17 +108,23 @@ def invariant_quantities(post: Followed, samples: Samples) -> Iterator[Quantity]
 
 
 def _pairs(post: Followed, samples: Samples) -> Iterator[Quantity]:
-    """Yield log losses, link probabilities of held-out and sampled pairs, and co-memberships."""
+    """Yield log likelihood and log losses, link probabilities of held-out and sampled pairs, and co-memberships."""
     scored, links, chosen = _held_out(post)
-    sampled = sampled_pairs(post.graph)
-    pairs = np.ascontiguousarray(np.concatenate([scored, sampled]))
+    sampled, seen = sampled_pairs(post.graph), training_pairs(post.graph, _all_held_out(post))
+    ends = np.cumsum([len(scored), len(sampled)])
+    pairs = np.ascontiguousarray(np.concatenate([scored, sampled, seen.pairs]))
     shape = (len(samples), len(samples[0]))
-    probability, together = np.zeros((*shape, len(pairs))), np.zeros((*shape, len(sampled)))
+    probability, together = np.zeros((*shape, ends[-1])), np.zeros((*shape, len(sampled)))
+    likelihood = np.zeros(shape)
     for place in np.ndindex(shape):
-        sample = samples[place[0]][place[1]]
-        post.predictor.add_sample(sample, pairs, probability[place])
+        sample, found = samples[place[0]][place[1]], np.zeros(len(pairs))
+        post.predictor.add_sample(sample, pairs, found)
+        probability[place], likelihood[place] = found[: ends[-1]], seen.log_likelihood(found[ends[-1] :])
         post.predictor.add_sample(_co_membership(sample), sampled, together[place])
-    of_scored, of_sampled = np.split(probability, [len(scored)], axis=-1)
+    of_scored, of_sampled = np.split(probability, ends[:1], axis=-1)
+    if len(seen.pairs):
+        name = "log likelihood" if seen.complete else f"log likelihood, from {len(seen.pairs):,} pairs"
+        yield Quantity(name, "scalar", likelihood)
     if len(scored):
         yield Quantity("held-out log loss", "scalar", _log_loss(of_scored, links))
     if len(sampled):
@@ -150,6 +157,10 @@ def _held_out(post: Followed) -> tuple[NDArray[np.int64], NDArray[np.bool_], NDA
     links = held_out.links[pick]
     halves = [_spread(np.flatnonzero(links == kind), MOST_HELD_OUT // 2) for kind in (True, False)]
     return held_out.pairs[pick], links, np.concatenate(halves)
+
+
+def _all_held_out(post: Followed) -> NDArray[np.int64]:
+    return np.empty((0, 2), dtype=np.int64) if post.held_out is None else post.held_out.pairs
 
 
 def _spread(numbers: NDArray[np.int64], most: int) -> NDArray[np.int64]:
@@ -187,8 +198,8 @@ def _co_membership(sample: PosteriorSample) -> PosteriorSample:
 
 def _sorted(post: Followed, samples: Samples) -> Iterator[Quantity]:
     """Yield the largest sizes, and the largest strengths of communities that have members, sample by sample."""
-    sizes = np.array([[_sizes(sample, post.n_communities) for sample in chain] for chain in samples])
-    strengths = np.array([[_own_strengths(sample) for sample in chain] for chain in samples])
+    sizes = np.array([[expected_sizes(sample, post.n_communities) for sample in chain] for chain in samples])
+    strengths = np.array([[own_strengths(sample) for sample in chain] for chain in samples])
     used = sizes >= LEAST_SIZE
     descending = -np.sort(-sizes, axis=-1)[..., :MOST_COMMUNITIES]
     for i in range(int((descending.mean(axis=(0, 1)) >= LEAST_SIZE).sum())):
@@ -209,7 +220,7 @@ def _popularities(post: Followed, samples: Samples) -> Iterator[Quantity]:
         yield Quantity(name, "popularity", np.log(np.maximum(values[..., i], 1e-30)).astype(np.float64))
 
 
-def _sizes(sample: PosteriorSample, communities: int) -> NDArray[np.float64]:
+def expected_sizes(sample: PosteriorSample, communities: int) -> NDArray[np.float64]:
     """Compute the expected number of members of every community."""
     packed, nodes = sample.packed(), len(sample.counts)
     node = np.repeat(np.arange(nodes), sample.counts)
@@ -224,7 +235,7 @@ def _sizes(sample: PosteriorSample, communities: int) -> NDArray[np.float64]:
     return np.asarray(np.bincount(packed.communities, shares, communities) + each.sum())
 
 
-def _own_strengths(sample: PosteriorSample) -> NDArray[np.float64]:
+def own_strengths(sample: PosteriorSample) -> NDArray[np.float64]:
     """Return the strengths within communities, without the background."""
     within = np.diag(sample.strengths) if sample.strengths.ndim == 2 else sample.probabilities[:-1]
     return np.asarray(within, dtype=np.float64)
@@ -236,7 +247,7 @@ def _matched_strengths(post: Posterior, samples: Samples) -> Iterator[Quantity]:
         if post.sizes[k] < LEAST_SIZE:
             continue
         own = [int(np.flatnonzero(numbers == k)[0]) for numbers in post.numbers]
-        values = [[_own_strengths(s)[i] for s in chain] for i, chain in zip(own, samples, strict=True)]
+        values = [[own_strengths(s)[i] for s in chain] for i, chain in zip(own, samples, strict=True)]
         yield Quantity(f"strength of {k}", "matched strength", np.array(values, dtype=np.float64))
 
 

@@ -75,9 +75,9 @@ class Findings:
     @cached_property
     def names(self) -> dict[int, str]:
         """A name for every listed community: the labels of its most certain members."""
-        labels = self.post.graph.labels
+        graph = self.post.graph
         return {
-            number: " · ".join(str(labels[int(a)]) for a in nodes[:NAMED_BY])
+            number: " · ".join(graph.name_of(int(a)) for a in nodes[:NAMED_BY])
             for number, nodes in self.certain.items()
         }
 

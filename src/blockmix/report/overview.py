@@ -179,6 +179,7 @@ def _facts(known: dict[str, Any], command: str | None) -> list[tuple[str, str]]:
         ("Time", took),
         ("Machine", ", ".join(part for part in machine if part)),
         ("Run", ", ".join(part for part in run if part)),
+        ("Ended because", str(known.get("stopped_by") or "")),
         ("Seed", f"{known['seed']} (the same seed gives the same result)" if "seed" in known else ""),
         ("Number of communities", "" if chosen == "user" else f"chosen by {chosen}"),
         ("Link model", _model(known)),

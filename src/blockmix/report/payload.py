@@ -41,7 +41,7 @@ def page_data(
         "communities": _communities(found, listed),
         "communities_in_all": len(found.numbers),
         "colours": {int(k): int(c) for k, c in zip(found.numbers, colours, strict=True)},
-        "names": {a: str(graph.labels[a])[:_LONGEST] for a in sorted(named)},
+        "names": {a: graph.name_of(a)[:_LONGEST] for a in sorted(named)},
         "bridges": [{"node": a, "shares": _shares(found, a)} for a in bridges],
         "bridges_in_all": len(found.bridges),
         "ghosts": {"pairs": ghosts, "probability": [_digits(p) for p in probability]},

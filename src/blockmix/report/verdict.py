@@ -9,7 +9,7 @@ import numpy as np
 
 from blockmix.posterior.diagnostics import DiagnosticsTable
 from blockmix.posterior.posterior import Posterior
-from blockmix.posterior.structure import general_model_advice, pool_text, structure_text
+from blockmix.posterior.structure import general_model_advice, longer_text, pool_text, structure_text
 from blockmix.report.traces import Trace, read_trace
 
 # Fewer samples, of all chains together, are little evidence of how sure a share is.
@@ -37,7 +37,7 @@ def remarks(post: Posterior) -> list[Remark]:
     if trace is not None:
         found += [_falling(trace), _dropped(trace)]
     found += [_structure(post), _general(post), _pool(post)]
-    found += [_chains(post.diagnostics()), _calibration(post), _held_out(post)]
+    found += [_chains(post.diagnostics(), longer_text(post)), _calibration(post), _held_out(post)]
     return sorted((r for r in found if r is not None), key=lambda r: not r.serious)
 
 
@@ -118,15 +118,15 @@ def _dropped(trace: Trace) -> Remark | None:
     )
 
 
-def _chains(table: DiagnosticsTable) -> Remark | None:
-    """Describe the comparison of chains: one sentence, then what follows from it."""
+def _chains(table: DiagnosticsTable, longer: str = "") -> Remark | None:
+    """Describe the comparison of chains: one sentence, what follows from it, and how much longer it would take."""
     if table.converged:
         # Pages show single communities: a doubt about them is worth knowing also where the chains agree.
         headline, _, advice = table.matching.partition(": ")
         return Remark(False, f"{headline}.", advice) if headline else None
     # What was not held out has a remark of its own.
     headline, *rest = _SENTENCE_ENDS.split(replace(table, held_out=True).verdict, maxsplit=1)
-    return Remark(table.known and table.disagree, headline, " ".join(rest))
+    return Remark(table.known and table.disagree, headline, " ".join(filter(None, [*rest, longer])))
 
 
 def _calibration(post: Posterior) -> Remark | None:

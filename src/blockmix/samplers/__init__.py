@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from difflib import get_close_matches
 from importlib import import_module
 from typing import Any, NamedTuple
@@ -66,11 +67,18 @@ def sampler_class(name: str, kind: str = "assortative") -> Any:
     return getattr(import_module(f"blockmix.samplers.{module}"), attribute)
 
 
-def sampler_options(name: str, options: dict[str, Any], kind: str = "assortative") -> Any:
-    """Return the settings of a sampler from what the user gave, or raise an error that names the unknown ones."""
+def sampler_options(
+    name: str, options: dict[str, Any], kind: str = "assortative", others: Iterable[str] = ()
+) -> Any:
+    """Return the settings of a sampler from what the user gave, or raise an error that names the unknown ones.
+
+    `others` are names that the user may have meant beside the settings.
+    """
     settings = sampler_class(name, kind).Options
     known = settings.__dataclass_fields__
     unknown = sorted(set(options) - set(known))
     if unknown:
-        raise InputError(f"unknown option {', '.join(unknown)}; options of {name}: {', '.join(known)}")
+        near = get_close_matches(unknown[0], [*others, *known], 1, 0.75)
+        meant = f" (did you mean {near[0]}?)" if near else ""
+        raise InputError(f"unknown option {', '.join(unknown)}{meant}; options of {name}: {', '.join(known)}")
     return settings(**options)

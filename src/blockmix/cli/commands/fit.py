@@ -112,8 +112,9 @@ def fit(
         float | None,
         typer.Option(
             metavar="SEC",
-            help="Stop after the sweep in which so many seconds are over; reading and compiling do not count. No limit "
-            "by default.",
+            help="Stop after the sweep in which so many seconds are over; reading and compiling do not count. By "
+            "default a limit of sweeps that take about ten minutes of one processor, so that the same seed gives the "
+            "same result on every machine.",
             rich_help_panel=_RUN,
         ),
     ] = None,
@@ -216,9 +217,12 @@ def fit(
 
     Without --sweeps and --time-limit the run ends when the score on held-out
     pairs has settled, the chains agree, and as many sweeps were sampled as
-    warmed up; where the chains do not come to agree, after twice the warm-up
-    (at least 1,000 sweeps). The first line of the result says which. Ctrl-C
-    ends it early and keeps what there is. Progress goes to standard error.
+    warmed up. Chains that do not agree are waited for up to a limit of sweeps
+    that take about ten minutes of one processor (at most 30,000, at least 360);
+    less, from 1,000 sampling sweeps on, where they are not expected to agree by
+    then. The first line of the result says whether it converged, the last ones
+    what was missing and how long that takes at least. Ctrl-C ends the run early
+    and keeps what there is. Progress goes to standard error.
 
     With -o checkpoints of the run are written to DIR: killed at any moment,
     it goes on with blockmix resume DIR; blockmix watch DIR shows it from

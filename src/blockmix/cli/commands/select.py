@@ -9,11 +9,22 @@ import typer
 
 from blockmix.cli.commands.fit import ModelKind
 from blockmix.cli.guard import Seed, print_json, warn
+from blockmix.cli.reading import (
+    Columns,
+    Edges,
+    Format,
+    Header,
+    Nodes,
+    Separator,
+    Weights,
+    read_network,
+    table_options,
+)
 from blockmix.errors import InputError
 
 
 def select_k(
-    edges: Annotated[str, typer.Argument(metavar="EDGES", help="Edge list, - or dataset:NAME, as for fit.")],
+    edges: Edges,
     grid: Annotated[
         str | None,
         typer.Option(
@@ -26,7 +37,10 @@ def select_k(
     splits: Annotated[int, typer.Option(metavar="N", min=1, help="Random splits each is scored on.")] = 3,
     time_limit: Annotated[
         float | None,
-        typer.Option(metavar="SEC", help="Seconds for each fit; by default until its score settles."),
+        typer.Option(
+            metavar="SEC",
+            help="Seconds for each fit; by default until its score has settled and its chains agree, or 3,000 sweeps.",
+        ),
     ] = None,
     model: Annotated[ModelKind, typer.Option(help="Link model, as for fit.")] = ModelKind.assortative,
     sampler: Annotated[str | None, typer.Option(help="Sampler, by name.", show_default="scir")] = None,
@@ -37,6 +51,12 @@ def select_k(
         Path | None,
         typer.Option(metavar="FILE", help="Draw the curve to this picture (png, svg, pdf); none by default."),
     ] = None,
+    nodes: Nodes = None,
+    format: Format = None,
+    sep: Separator = None,
+    header: Header = None,
+    columns: Columns = None,
+    weights: Weights = None,
     seed: Seed = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No progress.")] = False,
@@ -49,8 +69,8 @@ def select_k(
     \b
       blockmix select-k edges.txt                        around a first guess
       blockmix select-k edges.txt -g 5,10,20,40 --plot k.png
+      blockmix select-k mails.csv --columns sender,receiver --nodes people.csv
     """
-    from blockmix.cli.reading import read_network
     from blockmix.inference.request import FitRequest
     from blockmix.inference.select import select_communities
 
@@ -60,7 +80,8 @@ def select_k(
         optional("matplotlib", "--plot", 'pip install "blockmix[plot]"')
     numbers = None if grid is None else _numbers(grid)
     FitRequest(model=model.value, sampler=sampler or "", seed=seed, time_limit=time_limit, threads=threads)
-    graph = read_network(edges, None, threads, quiet)
+    table = table_options(format, sep, header, columns, weights)
+    graph = read_network(edges, nodes, threads, quiet, table)
 
     def show_progress(done: int, total: int) -> None:
         if not quiet:

@@ -133,7 +133,7 @@ def _progress(record: dict[str, Any]) -> list[str]:
     missing = record.get("missing")
     if record["state"] == "running":
         line += "" if share is None else f"; {share:.0%} done"
-        line += "" if left is None else f", {'at most ' if missing else ''}{left:,.0f} s left"
+        line += "" if left is None else f", {'about ' if missing else ''}{left:,.0f} s left"
     found = [line]
     if missing and record["state"] == "running":
         found.append(f"missing: {missing}")

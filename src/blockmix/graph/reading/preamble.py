@@ -24,6 +24,9 @@ _NODES = re.compile(rb"\b(?:nodes|vertices)\s*[:=]?\s*(\d{1,18})\b", re.IGNORECA
 _EDGES = re.compile(rb"\b(?:edges|links)\s*[:=]?\s*(\d{1,18})\b", re.IGNORECASE)
 _NUMBER = re.compile(rb"[+-]?\.?\d")
 _INTEGER = re.compile(rb"\d{1,18}")
+_DECIMAL = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+# The begin of a column's name, and words that stand in a cell without a value.
+_WORD, _NO_VALUE = re.compile(rb"[^\W\d]"), (b"na", b"nan", b"null", b"none", b"n/a", b"inf", b"missing")
 _WEIGHT_NAMES = {"weight", "weights", "w"}
 
 
@@ -183,7 +186,11 @@ class _Judge:
         ends = find_ends(names) if _printable(self.line) else None
         header = self.dialect.header
         if header is None:
-            named = ends is not None or bool(self.dialect.by_name)
+            named = (
+                ends is not None
+                or bool(self.dialect.by_name)
+                or self._numbers_below(separator, fields, lines[1:])
+            )
             header = bool(fields) and (named or _are_words(self.line, fields[:2]))
         else:
             named = header
@@ -197,6 +204,18 @@ class _Judge:
         if len(fields) == 2 and all(_INTEGER.fullmatch(field) for field in fields):
             return replace(found, first_pair=(int(fields[0]), int(fields[1])))
         return found
+
+    def _numbers_below(self, separator: int, fields: list[bytes], others: list[bytes]) -> bool:
+        """Return whether a column beside two words has a word in the first line and numbers in all others."""
+        if not others or not _are_words(self.line, fields[:2]):
+            return False
+        rows = [split_fields(line, separator) for line in others]
+        return any(
+            _WORD.match(field) is not None
+            and field.lower() not in _NO_VALUE
+            and all(len(row) > i and _DECIMAL.fullmatch(row[i]) for row in rows)
+            for i, field in enumerate(fields[2:], 2)
+        )
 
     def _fields(self, lines: list[bytes], separator: int) -> tuple[list[bytes], bool]:
         """Return the fields of the first line, and whether runs of the separator are one.

@@ -70,7 +70,7 @@ def read_graph(
     dialect = Dialect.checked(sep, header, columns, weights)
     listed = None if nodes is None else read_nodes(nodes)
     with Source(path) as source:
-        kind = chosen or detect(source)
+        kind = chosen or detect(source, dialect.columns is not None)
         if dialect.given and chosen is None and kind in ("matrix", "metis"):
             # These look like tables of links, and the user says that it is one.
             kind = "edges"

@@ -104,7 +104,9 @@ def check_checkpoint(newest: Snapshot, chains: int, communities: Any) -> None:
     if not _count(communities):
         raise Damaged(f"communities in the manifest of the run is {communities!r:.80}")
     check_layout(newest.arrays, {"plan": (np.float64, (-1, 2))})
-    check_finite("plan", newest.arrays["plan"], -1.0)
+    check_finite("plan", newest.arrays["plan"][1:], -1.0)
+    # Numbers of sweeps, of which some are below zero (`Plan.memory`).
+    check_finite("plan", newest.arrays["plan"][:1], -MOST_SWEEPS)
     if not len(newest.arrays["plan"]):
         raise Damaged("plan is empty")
     columns = {name: array.shape for name, array in newest.arrays.items() if name.startswith("trace_")}

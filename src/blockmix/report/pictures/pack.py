@@ -173,7 +173,9 @@ def _names(graph: Graph, kept: NDArray[np.int64], most: int) -> tuple[Block, int
 
 
 def _name_sections(graph: Graph, nodes: NDArray[np.int64]) -> list[Section]:
-    """Return the labels as JSON, or as steps from each to the next where they are numbers that grow."""
+    """Return the names as JSON, or as steps from each to the next where they are numbers that grow."""
+    if graph.attributes is not None:
+        return [_texts([graph.name_of(int(a)) for a in nodes])]
     every = len(nodes) == graph.n_nodes
     labels = list(graph.labels) if every else [graph.labels[int(a)] for a in nodes]
     if graph.labels.kind != "text":
@@ -181,8 +183,12 @@ def _name_sections(graph: Graph, nodes: NDArray[np.int64]) -> list[Section]:
         steps = np.diff(values, prepend=0)
         if len(values) and values.min() >= 0 and steps.min() >= 0 and values.max() < 2**32:
             return [_array("label_step", steps)]
-    texts = [visible(str(label)) for label in labels]
-    return [("label", "json", json.dumps(texts, ensure_ascii=False).encode("utf-8", errors="replace"))]
+    return [_texts([str(label) for label in labels])]
+
+
+def _texts(names: list[str]) -> Section:
+    texts = [visible(name) for name in names]
+    return "label", "json", json.dumps(texts, ensure_ascii=False).encode("utf-8", errors="replace")
 
 
 def _links(graph: Graph, kept: NDArray[np.int64], most: int, rng: np.random.Generator) -> tuple[Block, int]:

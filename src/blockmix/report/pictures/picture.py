@@ -157,14 +157,14 @@ def name_places(
     found: Findings, drawing: Drawing, x: Any, y: Any, radius: Any
 ) -> list[tuple[str, float, float]]:
     """Place names of the largest discs beside the disc, clear of other names and discs."""
-    labels = found.post.graph.labels
+    graph = found.post.graph
     taken = np.zeros((0, 4))
     result = []
     for i in np.argsort(-drawing.radius, kind="stable")[:_MOST_NAMES].tolist():
         number = int(drawing.ids[i])
         if drawing.kind == "map" and number not in found.names:
             continue
-        text = shown_name(str(labels[number]) if drawing.kind == "network" else found.names[number])
+        text = shown_name(graph.name_of(number) if drawing.kind == "network" else found.names[number])
         width = 0.5 * _LETTER * len(text)
         for right, down in ((1, 0), (-1, 0), (0, 1), (0, -1)) if drawing.kind == "network" else ((0, 0),):
             middle = float(x[i] + right * (radius[i] + 4.0 + width))

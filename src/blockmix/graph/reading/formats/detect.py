@@ -11,6 +11,7 @@ import re
 from blockmix.errors import GraphFormatError, InputError
 from blockmix.graph.reading.formats.matrix import looks_like_matrix
 from blockmix.graph.reading.formats.metis import looks_like_metis
+from blockmix.graph.reading.formats.not_links import lookalike
 from blockmix.graph.reading.preamble import first_data_line
 from blockmix.graph.reading.source import BYTE_ORDER_MARK, Source
 
@@ -41,6 +42,15 @@ _REFUSED_BINARY = {
         "It is not opened: a pickle can run any program. Write an edge list.",
     ),
     b"RDX": ("an R data file", "Write the links from R with write.csv(..., row.names = FALSE)."),
+    b"\x89PNG": ("a picture", "Name a file with links."),
+    b"\xff\xd8\xff": ("a picture", "Name a file with links."),
+    b"GIF8": ("a picture", "Name a file with links."),
+    b"\xd0\xcf\x11\xe0": (
+        "an Excel workbook or another Office document",
+        "Save the sheet as CSV and read that.",
+    ),
+    b"7z\xbc\xaf": ("a 7z archive", "Unpack it and name the file with the links."),
+    b"Rar!": ("a RAR archive", "Unpack it and name the file with the links."),
     b"ARROW1": ("an Arrow file", "Write it as Parquet or CSV."),
     b"\x1f\x8b": ("compressed twice", "Unpack it once."),
     b"PK\x03\x04": ("a zip archive inside another file", "Unpack it once."),
@@ -59,6 +69,8 @@ _REFUSED_TEXT = (
      "Write the links as an edge list."),
     (re.compile(rb"dl\s+n\s*=", re.IGNORECASE), "UCINET DL", "Write the links as an edge list."),
 )  # fmt: skip
+# The mark of a tar archive, and where it is.
+_TAR, _TAR_AT = b"ustar", 257
 _XML = re.compile(rb"<(?:[\w.-]+:)?(graphml|gexf)\b", re.IGNORECASE)
 
 
@@ -69,8 +81,11 @@ def check_format(name: object) -> str | None:
     raise InputError(f"format={name!r:.60}: formats are {', '.join(FORMATS)}; leave it out to find out")
 
 
-def detect(source: Source) -> str:
-    """Return the format of an open file, or raise a `GraphFormatError` that says what it looks like."""
+def detect(source: Source, columns_given: bool = False) -> str:
+    """Return the format of an open file, or raise a `GraphFormatError` that says what it looks like.
+
+    With `columns_given` the user says which columns have the labels, and a table may look as it likes.
+    """
     head = source.head(HEAD_BYTES)
     for start, found in _BINARY.items():
         if head.startswith(start):
@@ -78,6 +93,8 @@ def detect(source: Source) -> str:
     for start, (what, remedy) in _REFUSED_BINARY.items():
         if head.startswith(start):
             raise _refusal(source, what, remedy, 1, head[:6])
+    if head[_TAR_AT:].startswith(_TAR):
+        raise _refusal(source, "a tar archive", "Unpack it and name the file with the links.", 1, head[:20])
     text = head.removeprefix(BYTE_ORDER_MARK).lstrip()
     if text[:14].lower() == b"%%matrixmarket":
         return "matrix-market"
@@ -96,7 +113,12 @@ def detect(source: Source) -> str:
     whole = len(head) < HEAD_BYTES
     if looks_like_metis(head, whole, source.suffix):
         return "metis"
-    return "matrix" if looks_like_matrix(source, head) else "edges"
+    if looks_like_matrix(source, head):
+        return "matrix"
+    other = None if columns_given else lookalike(head, source.name)
+    if other is not None:
+        raise _refusal(source, *other, head.count(b"\n", 0, begin) + 1, line.strip())
+    return "edges"
 
 
 def _refusal(source: Source, what: str, remedy: str, line: int, text: bytes) -> GraphFormatError:
