@@ -7,10 +7,11 @@ from math import isnan
 from typing import Any
 
 from blockmix.posterior.posterior import Posterior
+from blockmix.posterior.predictive.words import scored
 from blockmix.posterior.structure import first_line
 from blockmix.report.communities import Findings
 from blockmix.report.markup import Markup, element, joined, void
-from blockmix.report.verdict import Remark, scored
+from blockmix.report.verdict import Remark
 
 
 def overview(found: Findings, title: str, notes: list[Remark], command: str | None) -> Markup:
