@@ -2,7 +2,7 @@
 
     python benchmarks/coverage.py --networks 300
     python benchmarks/coverage.py --model popularity --networks 300 --json coverage.json
-    python benchmarks/coverage.py --nodes 60 --communities 3 sampler=cgs
+    python benchmarks/coverage.py --nodes 60 --communities 3 sampler=cgs held_out=0 sweeps=5000
 
 Parameters and a network are drawn from the prior that a user gets who gives nothing but the number of communities;
 `blockmix.fit` is run on all pairs, with its defaults or with the arguments NAME=VALUE. For each quantity and each
@@ -14,7 +14,7 @@ probabilities (of disjoint pairs), popularities. Of values equal to the truth, s
 random number counts as below it, so that an exact posterior covers exactly at the level. The last rows, "table", are
 the intervals of `Posterior.memberships` and `Posterior.strengths`: Beta distributions with the moments of the
 posterior, of communities that were matched to the true ones by the memberships they share; these are reported, and
-promised by no theorem. Errors are standard errors over networks.
+promised by no theorem. Errors are standard errors over networks. Ctrl-C ends the run with the networks that there are.
 """
 
 from __future__ import annotations
@@ -98,23 +98,25 @@ def of_tables(post: bm.Posterior, truth: harness.Parameters) -> dict[tuple[str, 
 
 def one_network(
     setup: harness.Setup, rng: np.random.Generator, number: int, arguments: dict[str, Any]
-) -> dict[tuple[str, float], float]:
-    """Draw parameters and a network, fit it, and return the share covered of each quantity at each level."""
+) -> tuple[dict[tuple[str, float], float], bool]:
+    """Draw parameters and a network, fit it; return the shares covered at each level, and whether the chains agree."""
     linked = np.zeros(1, dtype=bool)
     while not linked.any():
         truth = harness.draw_parameters(setup, rng)
         linked = harness.simulate(truth, rng)
     model = setup.model
     post = bm.fit(
-        harness.graph_of(linked, setup.nodes), model.communities, model=model.kind, seed=number, held_out=0,
-        progress=False, **arguments,
+        harness.graph_of(linked, setup.nodes), model.communities, model=model.kind, seed=number, progress=False,
+        **arguments,
     )  # fmt: skip
+    if post.provenance["interrupted"]:
+        raise KeyboardInterrupt
     samples = [quantities(harness.unpack(draw, model.communities)) for chain in post.draws for draw in chain]
     found = of_tables(post, truth)
     for name, value in quantities(truth).items():
         place = places(value, np.stack([sample[name] for sample in samples]), rng)
         found |= {(name, level): inside(place, level) for level in LEVELS}
-    return found
+    return found, not post.diagnostics().disagree
 
 
 def main() -> None:
@@ -132,28 +134,51 @@ def main() -> None:
     args = parser.parse_args()
     model = Model(args.communities, alpha=DEFAULT_CONCENTRATION / args.communities, kind=args.model)
     setup, rng = harness.Setup("scir", args.nodes, model), np.random.default_rng(args.seed)
-    shares: dict[tuple[str, float], list[float]] = defaultdict(list)
-    began = time.perf_counter()
+    shares: dict[bool, dict[tuple[str, float], list[float]]] = {
+        agree: defaultdict(list) for agree in (True, False)
+    }
+    began, agreed = time.perf_counter(), 0
     for number in range(args.networks):
-        for key, share in one_network(setup, rng, number, dict(args.arguments)).items():
-            shares[key].append(share)
+        try:
+            found, agree = one_network(setup, rng, number, dict(args.arguments))
+        except KeyboardInterrupt:
+            args.networks = number
+            break
+        agreed += agree
+        for key, share in found.items():
+            shares[agree][key].append(share)
+        print(f"\r{number + 1} networks", end="", file=sys.stderr, flush=True)
     print(
-        f"{args.model}, {args.networks} networks of {args.nodes} nodes, {args.communities} communities, "
+        f"\r{args.model}, {args.networks} networks of {args.nodes} nodes, {args.communities} communities, "
         f"{dict(args.arguments) or 'default arguments'}: {time.perf_counter() - began:.0f} s"
     )
-    print(f"{'covered, in %':22}" + "".join(f"{level:>14.0%}" for level in LEVELS))
-    table: dict[str, dict[str, tuple[float, float]]] = {}
-    for name in sorted(dict.fromkeys(key[0] for key in shares), key=lambda name: name.startswith("table")):
-        row = {level: np.array(shares[name, level]) for level in LEVELS}
-        table[name] = {
-            f"{level:g}": (float(v.mean()), float(v.std(ddof=1) / np.sqrt(len(v))))
-            for level, v in row.items()
-        }
-        cells = (f"{100 * mean:8.1f} ± {100 * error:3.1f}" for mean, error in table[name].values())
-        print(f"{name:22}" + "".join(cells))
+    every = {key: shares[True][key] + shares[False][key] for key in shares[True] | shares[False]}
+    tables = {
+        "all networks": table_of(every),
+        f"{agreed} networks in which the chains agree": table_of(shares[True]),
+        f"{args.networks - agreed} networks in which they do not": table_of(shares[False]),
+    }
+    for title, table in tables.items():
+        print(f"{title + ', covered in %':50}" + "".join(f"{level:>12.0%}" for level in LEVELS))
+        for name, row in table.items():
+            cells = (f"{100 * mean:6.1f} ± {100 * error:3.1f}" for mean, error in row.values())
+            print(f"  {name:48}" + "".join(cells))
     if args.json:
         facts = {key: str(value) for key, value in vars(args).items()}
-        args.json.write_text(json.dumps({"arguments": facts, "coverage": table}, indent=1) + "\n", "utf-8")
+        args.json.write_text(json.dumps({"arguments": facts, "coverage": tables}, indent=1) + "\n", "utf-8")
+
+
+def table_of(shares: dict[tuple[str, float], list[float]]) -> dict[str, dict[str, tuple[float, float]]]:
+    """Return mean and standard error over networks by quantity and level; those of the tables come last."""
+    table: dict[str, dict[str, tuple[float, float]]] = {}
+    for name in sorted(dict.fromkeys(key[0] for key in shares), key=lambda name: name.startswith("table")):
+        values = {level: np.array(shares[name, level]) for level in LEVELS}
+        if len(values[LEVELS[0]]) > 1:
+            table[name] = {
+                f"{level:g}": (float(v.mean()), float(v.std(ddof=1) / np.sqrt(len(v))))
+                for level, v in values.items()
+            }
+    return table
 
 
 if __name__ == "__main__":
