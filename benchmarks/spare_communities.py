@@ -2,9 +2,10 @@
 
     python benchmarks/spare_communities.py --seeds 0 1 2 3 4
 
-Networks of 300 nodes and 5 communities: planted ones, and draws from the model. Each is fitted with 5, 20 and 50
-communities; printed are the share of all membership outside the 5 largest communities, how many communities are listed
-(`Posterior.communities`), the held-out log loss over that with 5, and the number that `communities="auto"` takes.
+Networks of 300 nodes and 5 communities: planted ones with and without overlap, and draws from the model. Each is
+fitted with 5, 20 and 50 communities; printed are the share of all membership outside the 5 largest communities, how
+many communities are listed (`Posterior.communities`), the held-out log loss over that with 5, and the number that
+`communities="auto"` takes.
 """
 
 from __future__ import annotations
@@ -19,10 +20,14 @@ from blockmix.samplers.starts.choose import choose_communities
 
 NODES, COMMUNITIES, DEGREE, ALLOWED, SWEEPS = 300, 5, 16, (5, 20, 50), 300
 
+KINDS = ("one community a node", "one to three communities a node", "from the model")
+
 
 def network(kind: str, seed: int) -> bm.Graph:
     """Draw a network of this kind."""
-    if kind == "planted":
+    if kind == "one community a node":
+        return bm.planted(NODES, COMMUNITIES, degree=DEGREE, overlap=(1, 1), seed=seed).graph
+    if kind == "one to three communities a node":
         return bm.planted(NODES, COMMUNITIES, degree=DEGREE, seed=seed).graph
     return bm.simulate(NODES, COMMUNITIES, degree=DEGREE, seed=seed).graph
 
@@ -33,8 +38,9 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2, 3, 4])
+    parser.add_argument("--kinds", nargs="+", choices=KINDS, default=list(KINDS))
     given = parser.parse_args()
-    for kind in ("planted", "from the model"):
+    for kind in given.kinds:
         chosen, rows = [], {k: [] for k in ALLOWED}
         for seed in given.seeds:
             graph = network(kind, seed)
