@@ -91,25 +91,34 @@ class DegreeCalibration:
         }
 
     @property
-    def worst(self) -> int | None:
-        """The class that is off by the largest factor of those that are off, by the end of its interval nearer to 1."""
-        if not self.off.any():
+    def linked(self) -> NDArray[np.bool_]:
+        """Whether both nodes of a class have training links."""
+        return np.asarray(self.first > 0)
+
+    def worst(self, among: NDArray[np.bool_] | None = None) -> int | None:
+        """Return the class that is off most, by the end of its interval nearer to 1; None where none is."""
+        off = self.off if among is None else self.off & among
+        if not off.any():
             return None
         nearer = np.where(self.ratio > 1.0, self.lower, 1.0 / np.maximum(self.upper, 1e-300))
-        return int(np.argmax(np.where(self.off, nearer, 0.0)))
+        return int(np.argmax(np.where(off, nearer, 0.0)))
 
     @property
     def verdict(self) -> str:
-        """In one or two sentences, how many classes are off and which one most; empty where none is."""
-        worst = self.worst
-        if worst is None:
+        """In words, which classes are off most and how many are; empty where none is.
+
+        Nodes without training links are a case of their own: whether they have links is told by the prior alone.
+        """
+        worst = [self.worst(self.linked), self.worst(~self.linked)]
+        found = [
+            f"Links between {self._ends(i)} are {_times(self.ratio[i])} predicted ({self.confidence:.0%} interval "
+            f"{self.lower[i]:.2g} to {self.upper[i]:.2g} times)."
+            for i in worst
+            if i is not None
+        ]
+        if not found:
             return ""
-        between = f"between {self._ends(worst)}"
-        size, low, high = self.ratio[worst], self.lower[worst], self.upper[worst]
-        return (
-            f"Links {between} are {_times(size)} predicted ({self.confidence:.0%} interval {low:.2g} to {high:.2g} "
-            f"times); {int(self.off.sum())} of {len(self)} classes of pairs by degree are off."
-        )
+        return f"{' '.join(found)} {int(self.off.sum())} of {len(self)} classes of pairs by degree are off."
 
     def _ends(self, row: int) -> str:
         """Return the two ends of a class in words."""

@@ -39,10 +39,11 @@ def degree_text(post: Posterior) -> str:
     """Say between nodes of which degrees links are predicted wrongly, and which model fits degrees; empty for none."""
     if not scored(post):
         return ""
-    verdict = post.calibration_by_degree().verdict
-    if verdict and link_model(post) == "assortative":
-        verdict += ' model="popularity" (--model popularity) fits degrees.'
-    return verdict
+    table = post.calibration_by_degree()
+    advice = ""
+    if table.worst(table.linked) is not None and link_model(post) == "assortative":
+        advice = ' model="popularity" (--model popularity) fits degrees.'
+    return table.verdict + advice
 
 
 def calibration_text(post: Posterior) -> str:
