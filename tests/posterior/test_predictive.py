@@ -186,6 +186,17 @@ def test_degrees_that_the_model_does_not_fit_are_found_and_the_popularity_model_
     assert "popularity" not in popular.verdict
 
 
+@pytest.mark.parametrize(
+    ("draws", "lower", "upper", "level"), [(199, 0, 198, 0.99), (19, 0, 18, 0.9), (399, 1, 397, 0.99)]
+)
+def test_the_interval_leaves_out_as_many_draws_as_its_level_says(draws, lower, upper, level):
+    drawn = np.random.default_rng(1).permutation(draws).astype(float)[:, None]
+    table = checks._table(["x"], np.array([draws]), drawn, "assortative")
+    assert (table.lower[0], table.upper[0], bool(table.off[0])) == (lower, upper, True)
+    assert table.level == pytest.approx(level)
+    assert table.p[0] == pytest.approx(2 / (draws + 1))
+
+
 def test_the_same_seed_gives_the_same_table(posterior_of):
     post = true_posterior(posterior_of, 5)
     first, second = (
