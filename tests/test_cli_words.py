@@ -236,7 +236,7 @@ def test_json_names_the_weights_of_the_chains(cliques):
 
 
 COMMANDS = (
-    "demo", "fit", "resume", "watch", "open", "report", "ask", "predict", "evaluate", "export", "simulate",
+    "demo", "fit", "resume", "watch", "open", "report", "ask", "diagnose", "predict", "evaluate", "export", "simulate",
     "datasets", "partition", "samplers", "select-k", "reproduce",
 )  # fmt: skip
 

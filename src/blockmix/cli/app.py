@@ -9,12 +9,12 @@ import typer
 from blockmix._version import __version__
 from blockmix.cli.commands.ask import ask
 from blockmix.cli.commands.demo import demo
+from blockmix.cli.commands.diagnose import diagnose
 from blockmix.cli.commands.export import export
 from blockmix.cli.commands.fit import fit
 from blockmix.cli.commands.networks import datasets, simulate
-from blockmix.cli.commands.open import open_run
 from blockmix.cli.commands.partition import partition
-from blockmix.cli.commands.report import report
+from blockmix.cli.commands.report import open_run, report
 from blockmix.cli.commands.reproduce import reproduce
 from blockmix.cli.commands.results import evaluate, predict
 from blockmix.cli.commands.resume import resume
@@ -68,6 +68,7 @@ def blockmix(
       blockmix resume run                        go on with a run that was stopped
       blockmix open run                          its report, in a browser
       blockmix ask run members 0                 questions about the result
+      blockmix diagnose run                      can it be trusted?
       blockmix predict run pairs.txt             probability of unseen links
       blockmix evaluate run --truth groups.txt   against known communities
 
@@ -83,6 +84,7 @@ app.command()(watch)
 app.command("open")(open_run)
 app.command()(report)
 app.command()(ask)
+app.command()(diagnose)
 app.command()(predict)
 app.command()(evaluate)
 app.command()(export)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from blockmix.posterior.predictive.words import calibration_text, scored
 from blockmix.posterior.structure import (
     chains_left_out,
     convergence_word,
@@ -84,9 +85,15 @@ def score_record(post: Posterior) -> dict[str, Any]:
     values: dict[str, Any] = {name: None if scores is None else getattr(scores, name) for name in names}
     values["held_out_links"] = 0 if scores is None else scores.n_links
     values["held_out_non_links"] = 0 if scores is None else scores.n_non_links
-    return values | {
+    values |= {
         name: None if null is None else getattr(null, field)
         for name, field in zip(_NULL_NAMES, _NULL, strict=True)
+    }
+    known = scored(post)
+    return values | {
+        "calibration": post.calibration().rows() if known else None,
+        "calibration_by_degree": post.calibration_by_degree().rows() if known else None,
+        "calibration_verdict": calibration_text(post) if known else None,
     }
 
 

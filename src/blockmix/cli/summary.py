@@ -126,9 +126,14 @@ def scores_text(values: dict[str, Any]) -> str:
             f"; by the density\n    alone it is {values['density_log_loss']:.4g}, by the degrees alone "
             f"{values['degree_log_loss']:.4g}"
         )
-    return (
-        f"{text}\n  average precision {values['average_precision']:.3f}, perplexity {values['perplexity']:.3f}: "
+    text += (
+        f"\n  average precision {values['average_precision']:.3f}, perplexity {values['perplexity']:.3f}: "
         "to compare fits of one network"
+    )
+    return (
+        f"{text}\n[bold]Calibration[/] {values['calibration_verdict']}"
+        if values["calibration_verdict"]
+        else text
     )
 
 

@@ -12,6 +12,7 @@ from blockmix.evaluate.covers import (
     restrict,
     unique_communities,
 )
+from blockmix.evaluate.degree_classes import DegreeCalibration, calibration_by_degree
 from blockmix.evaluate.pairs import Scores, auc, average_precision, log_loss, perplexity, score
 from blockmix.evaluate.reliability import CalibrationTable, calibration
 
@@ -20,12 +21,14 @@ __all__ = [
     "CalibrationTable",
     "CoverFile",
     "CoverScores",
+    "DegreeCalibration",
     "Scores",
     "auc",
     "average_precision",
     "best_match",
     "best_match_f1",
     "calibration",
+    "calibration_by_degree",
     "compare_covers",
     "log_loss",
     "omega",

@@ -56,6 +56,18 @@ class CalibrationTable:
         inside = (self.predicted >= self.lower) & (self.predicted <= self.upper)
         return np.asarray(inside | np.isnan(self.predicted))
 
+    def rows(self) -> list[dict[str, Any]]:
+        """Return the bins as dictionaries, ready for JSON; those without pairs are left out."""
+        names = ("predicted", "observed", "lower", "upper")
+        return [
+            {"from": float(self.edges[i]), "to": float(self.edges[i + 1])}
+            | {"pairs": int(self.n_links[i] + self.n_non_links[i]), "links": int(self.n_links[i])}
+            | {name: float(getattr(self, name)[i]) for name in names}
+            | {"outside": not bool(self.covered[i])}
+            for i in range(len(self))
+            if self.n_links[i] + self.n_non_links[i]
+        ]
+
     def __repr__(self) -> str:
         lines = [f"   pairs  predicted   observed  ({self.confidence:.0%} interval)"]
         for i in range(len(self)):
@@ -97,7 +109,7 @@ def calibration(
     """
     p, is_link = checked_pairs(probability, links)
     n_links = int(is_link.sum())
-    _check_calibration(n_links, len(p) - n_links, density, confidence)
+    check_calibration(n_links, len(p) - n_links, density, confidence)
     link_weight, non_link_weight = density / n_links, (1.0 - density) / (len(p) - n_links)
     edges = _edges(p, bins)
     place = np.clip(np.searchsorted(edges, p, side="right") - 1, 0, len(edges) - 2)
@@ -106,7 +118,7 @@ def calibration(
     ones = np.bincount(place[is_link], minlength=len(edges) - 1)
     zeros = np.bincount(place[~is_link], minlength=len(edges) - 1)
     ratio = link_weight / non_link_weight
-    low, high = _clopper_pearson(ones, ones + zeros, confidence)
+    low, high = clopper_pearson(ones, ones + zeros, confidence)
     return CalibrationTable(
         edges=edges,
         n_links=ones,
@@ -120,7 +132,8 @@ def calibration(
     )
 
 
-def _check_calibration(n_links: int, n_non_links: int, density: float, confidence: float) -> None:
+def check_calibration(n_links: int, n_non_links: int, density: float, confidence: float) -> None:
+    """Refuse a density, a confidence or held-out pairs that nothing can be compared with."""
     if not 0.0 < density < 1.0:
         raise InputError(f"density must lie strictly between 0 and 1, not {density}; use Graph.density")
     if not 0.0 < confidence < 1.0:
@@ -166,7 +179,7 @@ def _scale_odds(frequency: Floats, ratio: float) -> Floats:
     return frequency * ratio / (frequency * ratio + (1.0 - frequency))
 
 
-def _clopper_pearson(
+def clopper_pearson(
     successes: NDArray[np.int64], trials: NDArray[np.int64], confidence: float
 ) -> tuple[Floats, Floats]:
     """Compute the exact two-sided binomial interval; [0, 1] for no trials."""

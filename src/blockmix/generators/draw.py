@@ -182,7 +182,7 @@ def draw_links(
     rows = (memberships.indptr, memberships.indices, memberships.data)
 
     def keep(rng: np.random.Generator, a: NDArray[Any], b: NDArray[Any]) -> NDArray[np.int64]:
-        kept = _thin(rows, strengths, rates, background, a, b, rng.random(len(a)))
+        kept = thin(rows, strengths, rates, background, a, b, rng.random(len(a)))
         return np.column_stack((np.minimum(a, b)[kept], np.maximum(a, b)[kept])).astype(np.int64)
 
     def inside_block(index: int) -> NDArray[np.int64]:
@@ -241,9 +241,10 @@ class CommunityCandidates:
         last = min(first + _CANDIDATES_PER_BLOCK, self.total)
         here = np.clip(self.ends_at, first, last) - np.clip(self.begins_at, first, last)
         community = np.repeat(np.arange(len(here)), here)
-        return self._one_end(rng, community), self._one_end(rng, community)
+        return self.one_end(rng, community), self.one_end(rng, community)
 
-    def _one_end(self, rng: np.random.Generator, community: NDArray[np.int64]) -> NDArray[Any]:
+    def one_end(self, rng: np.random.Generator, community: NDArray[np.int64]) -> NDArray[Any]:
+        """Draw a node of each of these communities, in proportion to its membership there."""
         target = self.low[community] + rng.random(len(community)) * self.mass[community]
         place = np.searchsorted(self.cumulative, target, side="right")
         # Rounding in the cumulative sum must not move a draw into the next community.
@@ -251,7 +252,7 @@ class CommunityCandidates:
 
 
 @njit(cache=True, nogil=True)
-def _thin(
+def thin(
     rows: Any, strengths: Any, rates: Any, background: float, first: Any, second: Any, uniforms: Any
 ) -> Any:
     """Choose which candidates are kept: each with probability L(p_ab) / lambda_ab (D2), loops never."""

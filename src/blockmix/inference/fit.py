@@ -62,8 +62,9 @@ def fit(
     Arguments:
         graph: the network: a `Graph`, a networkx or igraph graph, a SciPy matrix, a pandas or polars frame, pairs of
             labels, a path, an https address or an open file; see `as_graph`.
-        communities: how many communities to allow, K. Those that are not needed stay nearly empty. "auto" takes as many
-            as the best hard partition of the network has, by its integrated likelihood.
+        communities: how many communities to allow, K. Those that are not needed get a part of the membership (an eighth
+            with 20 allowed for 5 clear ones) and are not listed. "auto" takes as many as the best hard partition of
+            the network has, by its integrated likelihood.
         model: "assortative", one strength a community; "popularity", the same with a popularity for every node, for
             networks in which some nodes have far more links than others; or "mmsb", the general model with a strength
             for every pair of communities, for networks whose groups link to other groups rather than within. "auto"

@@ -12,7 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockmix.errors import InputError
-from blockmix.evaluate import CalibrationTable, Scores, calibration, score
+from blockmix.evaluate import (
+    CalibrationTable,
+    DegreeCalibration,
+    Scores,
+    calibration,
+    calibration_by_degree,
+    score,
+)
 from blockmix.evaluate.null_models import NullComparison, compare_with_null
 from blockmix.graph.graph import Graph
 from blockmix.graph.labels import Label
@@ -34,6 +41,7 @@ from blockmix.tables.samples import PosteriorSample
 
 if TYPE_CHECKING:
     from blockmix.posterior.diagnostics import DiagnosticsTable
+    from blockmix.posterior.predictive.checks import PredictiveChecks
     from blockmix.report.inline import InlineReport
 
 
@@ -312,11 +320,29 @@ class Posterior(Answers):
 
     def calibration(self, bins: int = 10) -> CalibrationTable:
         """Compare predicted with observed link frequencies on the held-out pairs, reweighted to the network."""
+        held_out = self._needs_held_out()
+        return calibration(held_out.probability, held_out.links, held_out.density, bins)
+
+    def calibration_by_degree(self) -> DegreeCalibration:
+        """Compare links observed with links predicted by the training degrees of both nodes, on the held-out pairs.
+
+        A ratio of 3 means that there are three times as many links as predicted between nodes of these degrees (M16).
+        """
+        held_out, degrees = self._needs_held_out(), self.training_degrees
+        return calibration_by_degree(
+            held_out.probability,
+            held_out.links,
+            degrees[held_out.pairs],
+            held_out.density,
+            all_degrees=degrees,
+        )
+
+    def _needs_held_out(self) -> HeldOutPairs:
         if self.held_out is None:
             raise InputError(
                 "nothing was held out in this run; fit with held_out=0.05 to see the calibration"
             )
-        return calibration(self.held_out.probability, self.held_out.links, self.held_out.density, bins)
+        return self.held_out
 
     def diagnostics(self) -> DiagnosticsTable:
         """Check whether chains agree: R-hat, effective sample size and Monte Carlo error, with a `verdict` in words.
@@ -327,6 +353,16 @@ class Posterior(Answers):
         memberships of communities matched between chains are in the table beside them.
         """
         return self._diagnostics
+
+    def predictive_checks(self, *, replicates: int = 199, seed: int = 0) -> PredictiveChecks:
+        """Compare the network with networks drawn from the posterior: degrees, clustering, ranking at equal degrees.
+
+        `replicates` networks are drawn, of large ones the links of some nodes alone (M17). `verdict` says in words
+        what of the network the model does not explain.
+        """
+        from blockmix.posterior.predictive.checks import predictive_checks
+
+        return predictive_checks(self, replicates, seed)
 
     @cached_property
     def _diagnostics(self) -> DiagnosticsTable:

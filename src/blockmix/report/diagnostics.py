@@ -7,10 +7,11 @@ from numpy.typing import NDArray
 
 from blockmix.posterior.diagnostics import R_HAT, DiagnosticsTable
 from blockmix.posterior.posterior import Posterior
+from blockmix.posterior.predictive.words import scored
 from blockmix.report.calibration import calibration_plot
+from blockmix.report.checks import degree_calibration, predictive_part
 from blockmix.report.markup import Markup, element, joined
 from blockmix.report.overview import counted
-from blockmix.report.verdict import scored
 
 _FIRST_ROWS = 10
 _COLUMNS = {
@@ -34,6 +35,8 @@ def diagnostics_section(post: Posterior) -> Markup:
         ),
         element("div", id="traces", class_="traces"),
         _calibration(post) if scored(post) else None,
+        degree_calibration(post.calibration_by_degree()) if scored(post) else None,
+        predictive_part(post),
         _agreement(post.diagnostics()),
         id="diagnostics",
     )

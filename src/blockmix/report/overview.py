@@ -7,9 +7,10 @@ from math import isnan
 from typing import Any
 
 from blockmix.posterior.posterior import Posterior
+from blockmix.posterior.predictive.words import scored
 from blockmix.report.communities import Findings
 from blockmix.report.markup import Markup, element, joined
-from blockmix.report.verdict import Remark, scored
+from blockmix.report.verdict import Remark
 
 
 def overview(found: Findings, notes: list[Remark]) -> Markup:

@@ -9,6 +9,7 @@ import numpy as np
 
 from blockmix.posterior.diagnostics import DiagnosticsTable
 from blockmix.posterior.posterior import Posterior
+from blockmix.posterior.predictive.words import degree_text, range_text
 from blockmix.posterior.structure import general_model_advice, longer_text, pool_text, structure_text
 from blockmix.report.traces import Trace, read_trace
 
@@ -37,7 +38,12 @@ def remarks(post: Posterior) -> list[Remark]:
     if trace is not None:
         found += [_falling(trace), _dropped(trace)]
     found += [_structure(post), _general(post), _pool(post)]
-    found += [_chains(post.diagnostics(), longer_text(post)), _calibration(post), _held_out(post)]
+    found += [
+        _chains(post.diagnostics(), longer_text(post)),
+        _calibration(post),
+        _degrees(post),
+        _held_out(post),
+    ]
     return sorted((r for r in found if r is not None), key=lambda r: not r.serious)
 
 
@@ -130,23 +136,17 @@ def _chains(table: DiagnosticsTable, longer: str = "") -> Remark | None:
 
 
 def _calibration(post: Posterior) -> Remark | None:
-    if not scored(post):
-        return None
-    table = post.calibration()
-    missed = int((~table.covered).sum())
-    if missed <= max(1, len(table) // 10):
-        return None
-    return Remark(
-        False,
-        f"Predicted link probabilities are off in {missed} of {len(table)} ranges.",
-        "Rankings may still be good; see the calibration plot before using the probabilities themselves.",
+    headline = range_text(post)
+    advice = "Rankings may still be good; see the calibration plot before using the probabilities themselves."
+    return Remark(False, headline, advice) if headline else None
+
+
+def _degrees(post: Posterior) -> Remark | None:
+    headline, _, advice = degree_text(post).partition(" model=")
+    end = (
+        f"model={advice}" if advice else "See the table by degree before using the probabilities themselves."
     )
-
-
-def scored(post: Posterior) -> bool:
-    """Return whether both links and non-links were held out, so that predictions can be checked."""
-    held_out = post.held_out
-    return held_out is not None and 0 < int(held_out.links.sum()) < len(held_out.links)
+    return Remark(False, headline, end) if headline else None
 
 
 def _held_out(post: Posterior) -> Remark | None:

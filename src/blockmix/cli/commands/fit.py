@@ -61,7 +61,7 @@ def fit(
             "-k",
             "--communities",
             metavar="K|auto",
-            help="Communities to allow; those not needed stay nearly empty. "
+            help="Communities to allow; those without evidence are not listed. "
             "auto: as many as the best hard partition has.",
         ),
     ] = "auto",
