@@ -15,7 +15,7 @@ from blockmix.inference import progress
 from blockmix.inference.progress import NotebookBar, Report, choose_progress
 from blockmix.notebook import notebook_shell, table_html
 from blockmix.posterior.answers.table import Answer
-from blockmix.report.inline import InlineReport
+from blockmix.report.write import InlineReport
 
 HOSTILE = "<script>alert(1)</script>"
 NAMES = [HOSTILE, '"><img src=x>', "a&b", "x\u202etxt", *"efghijkl"]

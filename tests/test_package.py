@@ -28,8 +28,8 @@ LAYERS = (
 )  # fmt: skip
 # The only imports of a later layer: methods of the result, which import it when they are called.
 LATER_IMPORTS = {
-    ("posterior/posterior.py", "blockmix.report.inline.InlineReport"),
-    ("posterior/posterior.py", "blockmix.report.inline.inline_report"),
+    ("posterior/posterior.py", "blockmix.report.write.InlineReport"),
+    ("posterior/posterior.py", "blockmix.report.write.inline_report"),
     ("posterior/posterior.py", "blockmix.report.write.write_report"),
     ("posterior/answers/methods.py", "blockmix.report.pictures.plots.plot_network"),
     ("posterior/answers/methods.py", "blockmix.report.pictures.plots.plot_memberships"),

@@ -42,7 +42,7 @@ from blockmix.tables.samples import PosteriorSample
 if TYPE_CHECKING:
     from blockmix.posterior.diagnostics import DiagnosticsTable
     from blockmix.posterior.predictive.checks import PredictiveChecks
-    from blockmix.report.inline import InlineReport
+    from blockmix.report.write import InlineReport
 
 
 @dataclass(frozen=True, eq=False)
@@ -444,7 +444,7 @@ class Posterior(Answers):
         Options are `title`, `threshold`, `level`, `seed` of the layout, and in a notebook `height` in pixels.
         """
         if path is None:
-            from blockmix.report.inline import inline_report
+            from blockmix.report.write import inline_report
 
             return inline_report(self, **options)
         from blockmix.report.write import write_report
