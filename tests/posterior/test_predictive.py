@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 
+import networkx
 import numpy as np
 import pytest
 from scipy import stats
@@ -87,7 +88,7 @@ def test_samples_with_a_rest_share_it_among_the_communities_that_are_not_listed(
 
 
 def test_links_of_chosen_nodes_are_those_of_the_network():
-    graph = bm.load_dataset("karate")
+    graph = bm.Graph.from_networkx(networkx.karate_club_graph())
     chosen = np.array([0, 5, 33])
     ego = observed_ego(graph.offsets, graph.neighbors, chosen)
     assert np.bincount(ego.owner, minlength=34)[chosen].tolist() == graph.degrees[chosen].tolist()
@@ -95,7 +96,7 @@ def test_links_of_chosen_nodes_are_those_of_the_network():
 
 
 def test_clustering_is_the_share_of_pairs_of_neighbours_that_are_linked():
-    graph = bm.load_dataset("karate")
+    graph = bm.Graph.from_networkx(networkx.karate_club_graph())
     exact = []
     for a in range(34):
         around = graph.neighbors[graph.offsets[a] : graph.offsets[a + 1]]

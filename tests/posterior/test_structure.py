@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import blockmix as bm
 from blockmix import InputError, load
 from blockmix.posterior.merge import merge_chains
 from blockmix.posterior.posterior import HeldOutPairs, Posterior
@@ -128,6 +129,23 @@ def test_the_general_model_is_suggested_where_most_communities_are_weaker_than_t
 def test_a_background_that_is_above_the_strengths_in_half_of_the_samples_suggests_nothing(two_chains):
     """As on a network of one link, where both are mostly prior."""
     assert not disassortative(with_backgrounds(two_chains, 0.99, 0.99, 0.01, 0.01))
+
+
+@pytest.mark.parametrize(
+    ("network", "expected"),
+    [
+        ([(a, 12 + b) for a in range(12) for b in range(12)], True),
+        ([(a, b) for a in range(24) for b in range(a) if (a * b + a + b) % 2], False),
+        ([(0, b) for b in range(1, 24)], False),
+    ],
+    ids=["bipartite", "triangles", "star"],
+)
+def test_the_general_model_is_suggested_where_neighbours_are_linked_less_than_others(network, expected):
+    """Of a network in which no communities were found; a star has too few links to say."""
+    post = bm.fit(bm.Graph.from_edges(network), 2, sweeps=60, chains=2, seed=1, held_out=0, progress=False)
+    assert len(post.covers()) <= 1
+    assert disassortative(post) is expected
+    assert ("Neighbours" in general_model_advice(post)) is expected
 
 
 def test_weights_survive_saving(two_chains, tmp_path):

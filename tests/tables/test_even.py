@@ -8,7 +8,7 @@ import pytest
 from blockmix.files import Damaged
 from blockmix.model.reference import pair_likelihood
 from blockmix.numerics.workers import Workers
-from blockmix.posterior.quantities import _sizes
+from blockmix.posterior.quantities import expected_sizes
 from blockmix.tables.even import even_rows
 from blockmix.tables.packed import LEAST_WEIGHT, WEIGHT_SCALE
 from blockmix.tables.predictor import Predictor
@@ -110,7 +110,7 @@ def test_memberships_and_sizes_give_every_community_its_part_of_the_rest(communi
     pi = written_out(packed(listed))
     np.testing.assert_allclose(found, pi, atol=(slots + 1) / WEIGHT_SCALE)
     np.testing.assert_allclose(found.sum(axis=1), 1.0)
-    np.testing.assert_allclose(_sizes(sample, communities), found.sum(axis=0), rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(expected_sizes(sample, communities), found.sum(axis=0), rtol=1e-10, atol=1e-12)
 
 
 def test_a_row_that_is_all_rest_is_even(sparse_rows):

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 # average and in so large a share of the posterior samples, of which so many a chain are looked at. On one link alone it
 # is so in half of the samples; on a complete bipartite network of 40 nodes, before chains agree, in 70%.
 MOSTLY, CLEARLY, MOST_SAMPLES = 0.5, 0.6, 50
+# Pairs of neighbours that are drawn, at most, to see whether they are linked less often than other pairs.
+WEDGES = 20_000
 # Strongest members by which a community is named in a notebook.
 NAMED = 5
 
@@ -135,7 +137,37 @@ def _round_up(value: float) -> int:
 
 
 def disassortative(post: Posterior) -> bool:
-    """Return whether nodes are linked more between communities than within: the background is above the strengths.
+    """Return whether nodes are linked more between groups than within, so that the general model fits better.
+
+    It is so where the background is above the strengths, and where no communities were found in a network in which
+    neighbours of a node are linked to each other less often than any two nodes.
+    """
+    return _background_above(post) or _neighbours_apart(post)
+
+
+def _neighbours_apart(post: Posterior) -> bool:
+    """Return whether no two communities were found and far fewer pairs of neighbours are linked than other pairs.
+
+    A partition into groups that link to each other, as in a bipartite network, has no triangles. Counted are pairs of
+    neighbours of nodes drawn at random, with a fixed seed.
+    """
+    graph = post.graph
+    pairs = graph.degrees * (graph.degrees - 1) // 2
+    count = min(WEDGES, int(pairs.sum()))
+    if post.blocks_mean is not None or not count:
+        return False
+    rng = np.random.default_rng(0)
+    nodes = rng.choice(graph.n_nodes, size=count, p=pairs / pairs.sum())
+    first = rng.integers(0, graph.degrees[nodes])
+    second = (first + rng.integers(1, graph.degrees[nodes])) % graph.degrees[nodes]
+    begin = graph.offsets[nodes]
+    ends = np.column_stack((graph.neighbors[begin + first], graph.neighbors[begin + second]))
+    linked, expected = int(graph.has_edges(ends.astype(np.int64)).sum()), count * graph.density
+    return linked < min(0.5 * expected, expected - 5.0 * math.sqrt(expected)) and len(post.covers()) <= 1
+
+
+def _background_above(post: Posterior) -> bool:
+    """Return whether the background is above the strengths.
 
     Not only on average: on a network of a few links both are mostly prior, and samples differ. In the popularity model
     a strength comes on top of the background (DC1), so that this is never so.
@@ -161,12 +193,16 @@ def _mostly_weaker(sizes: NDArray[np.float64], strengths: NDArray[np.float64], b
 
 
 def general_model_advice(post: Posterior) -> str:
-    """Suggest the general model where the background is above the strengths; else empty."""
-    if not disassortative(post):
+    """Suggest the general model where nodes are linked more between groups than within; else empty."""
+    if _background_above(post):
+        reason = f"The background ({post.background_mean:.2g}) is above the strengths"
+    elif _neighbours_apart(post):
+        reason = "Neighbours of a node are linked to each other less often than other nodes are"
+    else:
         return ""
     return (
-        f"The background ({post.background_mean:.2g}) is above the strengths: groups of this network link to other "
-        'groups rather than within. Fit the general model: model="mmsb" (--model mmsb).'
+        f"{reason}: groups of this network link to other groups rather than within. "
+        'Fit the general model: model="mmsb" (--model mmsb).'
     )
 
 
