@@ -33,7 +33,6 @@ from numpy.typing import NDArray
 
 import blockmix as bm
 from blockmix.model import Model
-from blockmix.model.hyper import DEFAULT_CONCENTRATION
 from blockmix.posterior.merge import match_labels
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "calibration"))
@@ -132,7 +131,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--json", type=Path)
     args = parser.parse_args()
-    model = Model(args.communities, alpha=DEFAULT_CONCENTRATION / args.communities, kind=args.model)
+    model = Model(args.communities, kind=args.model)
     setup, rng = harness.Setup("scir", args.nodes, model), np.random.default_rng(args.seed)
     shares: dict[bool, dict[tuple[str, float], list[float]]] = {
         agree: defaultdict(list) for agree in (True, False)
