@@ -48,7 +48,7 @@ Floats = NDArray[np.float64]
 
 def quantities(found: harness.Parameters) -> dict[str, Floats]:
     """Compute what does not depend on how communities are numbered; each an array of one or more values."""
-    memberships, strengths, background, popularity, _ = found
+    memberships, strengths, background, popularity, *_ = found
     first, second = memberships[:-1:2], memberships[1::2]
     low, high = harness.RESOLUTION, 1.0 - harness.RESOLUTION
     if popularity is None:
