@@ -66,7 +66,7 @@ KINDS: dict[str, dict[str, Any]] = {
 # What each question of `blockmix ask` is asked about.
 ABOUT = {
     "node": ["n0é"], "members": ["0"], "similar": ["n0é"], "pair": ["n0é", "n1é"], "roles": ["1"],
-    "attribute": ["club"], "place": ["n1é", "n2é"], "names": ["club"],
+    "attribute": ["club"], "place": ["n1é", "n2é"], "names": ["club"], "subgraph": ["0"],
 }  # fmt: skip
 
 
@@ -125,9 +125,9 @@ def use_result(folder: Path, chance: random.Random) -> None:
 
 
 def ask(folder: Path, chance: random.Random) -> None:
-    """Ask three questions; that one cannot be answered is as good as an answer."""
+    """Ask three questions about one result; that one cannot be answered is as good as an answer."""
     post = load(folder)
-    for question in chance.sample(sorted(_QUESTIONS.keys() - {"compare"}), 3):
+    for question in chance.sample(sorted(_QUESTIONS.keys() - {"compare", "moved"}), 3):
         with suppress(InputError):
             _QUESTIONS[question].answer(post, ABOUT.get(question, []), 5).text(5)
 

@@ -387,3 +387,9 @@ def test_the_partition_that_fits_start_from():
         bm.partition(cliques, 0)
     with pytest.raises(InputError, match="no links"):
         bm.partition(bm.Graph.from_edges([], nodes=[1]))
+
+
+def test_a_single_community_overlaps_with_none():
+    graph = bm.Graph.from_edges([(a, b) for a in range(8) for b in range(a)])
+    post = bm.fit(graph, 1, sweeps=20, chains=1, seed=1, held_out=0, progress=False)
+    assert len(post.overlap()) == 0

@@ -149,7 +149,7 @@ def batch_means(name, edges, nodes, alpha, pairs, eta=ETA):
 @pytest.mark.parametrize(("edges", "nodes"), [(PAIR, 2), (PATH, 3)])
 @pytest.mark.parametrize("name", ["cgs", "lmc"])
 def test_memberships_and_strengths_have_their_exact_moments(name, edges, nodes, alpha):
-    pairs, exact = exact_moments(edges, equations.Prior(nodes, 2, alpha, ETA))
+    pairs, exact = exact_moments(edges, equations.Prior(nodes, 2, alpha, ETA, None, (1.0, nodes)))
     assert agrees(batch_means(name, edges, nodes, alpha, pairs), exact)
 
 
@@ -157,17 +157,17 @@ def test_memberships_and_strengths_have_their_exact_moments(name, edges, nodes, 
 @pytest.mark.parametrize("name", ["cgs", "lmc"])
 def test_by_default_a_node_without_links_has_a_concentration_of_its_own(name):
     alpha = np.array([[0.15], [0.15], [1.5]])
-    pairs, exact = exact_moments(PAIR, equations.Prior(3, 2, alpha, ETA))
+    pairs, exact = exact_moments(PAIR, equations.Prior(3, 2, alpha, ETA, None, (1.0, 3.0)))
     found = batch_means(name, PAIR, 3, None, pairs)
     assert agrees(found, exact)
-    assert not agrees(found, exact_moments(PAIR, equations.Prior(3, 2, 0.15, ETA))[1])
+    assert not agrees(found, exact_moments(PAIR, equations.Prior(3, 2, 0.15, ETA, None, (1.0, 3.0)))[1])
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["cgs", "lmc"])
 def test_a_prior_count_off_by_a_tenth_is_noticed(name):
     """The conditional of the strengths with eta_1 = 2.2 in place of 2."""
-    pairs, exact = exact_moments(PATH, equations.Prior(3, 2, 0.7, ETA))
+    pairs, exact = exact_moments(PATH, equations.Prior(3, 2, 0.7, ETA, None, (1.0, 3.0)))
     assert not agrees(batch_means(name, PATH, 3, 0.7, pairs, eta=(1.1 * ETA[0], ETA[1])), exact)
 
 

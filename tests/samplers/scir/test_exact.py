@@ -233,7 +233,7 @@ def test_the_default_is_the_posterior_of_tiny_networks(edges, nodes, communities
         sums, squares = sums + weight @ value, squares + weight @ value**2
         mass, weights_squared = mass + weight.sum(), weights_squared + (weight**2).sum()
     exact = sums / mass
-    sd = np.sqrt(squares / mass - exact**2)
+    sd = np.sqrt(np.maximum(squares / mass - exact**2, 0.0))
     noise = np.sqrt(weights_squared) / mass
     graph = bm.Graph.from_edges(edges, nodes=range(nodes))
     model = Model(communities, alpha=None if total is None else total / communities)

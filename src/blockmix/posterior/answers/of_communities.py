@@ -72,6 +72,8 @@ def overlap(post: Posterior, threshold: float) -> Answer:
 def link_density(post: Posterior, first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return, for pairs of communities, links a pair of nodes: sum of pi_ak pi_bl over links over that of pairs."""
     count = post.n_communities
+    if not len(first):
+        return np.zeros(0)
     keys, place = np.unique(
         np.minimum(first, second) * count + np.maximum(first, second), return_inverse=True
     )

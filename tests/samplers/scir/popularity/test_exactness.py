@@ -125,7 +125,7 @@ def prior_draws(nodes, alpha, eta, rng, size):
     rho = 1.0 / rng.random(size) - 1.0
     r = rng.gamma(rho[:, None], 1.0 / rho[:, None], (size, nodes))
     pi = rng.beta(alpha, alpha, (size, nodes))
-    rates = np.column_stack([rng.gamma(eta[0], 1.0 / eta[1], (size, 2)), rng.gamma(1.0, 1.0, size)])
+    rates = np.column_stack([rng.gamma(eta[0], 1.0 / eta[1], (size, 2)), rng.gamma(1.0, 1.0 / nodes, size)])
     return r, pi, rates, rho
 
 
