@@ -100,9 +100,13 @@ def _table(
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32], NDArray[np.float32]]:
     """Return rows of (community, mean, sd), largest mean first, small means left out."""
     nodes = np.repeat(np.arange(mean.shape[0]), np.diff(mean.indptr))
+    second = square.data
+    if not np.array_equal(mean.indptr, square.indptr) or not np.array_equal(mean.indices, square.indices):
+        # Sums leave out zeros, and a mean may be zero where the second moment is not.
+        second = np.asarray(square[nodes, mean.indices]).ravel()
     keep = mean.data >= LEAST_MEAN
     nodes, community, value = nodes[keep], mean.indices[keep], mean.data[keep]
-    sd = np.sqrt(np.maximum(square.data[keep] - value**2, 0.0))
+    sd = np.sqrt(np.maximum(second[keep] - value**2, 0.0))
     order = np.lexsort((community, -value, nodes))
     offsets = np.zeros(mean.shape[0] + 1, dtype=np.int64)
     np.cumsum(np.bincount(nodes, minlength=mean.shape[0]), out=offsets[1:])
