@@ -12,6 +12,10 @@ from blockmix.errors import GraphFormatError, InputError
 from blockmix.graph.graph import Graph
 from blockmix.graph.reading.read import read_graph
 
+# Most formats are read by these libraries; what is said without them is in test_extras.py.
+pytest.importorskip("networkx")
+pytest.importorskip("polars")
+
 TRIANGLE_AND_TAIL = {("a", "b"), ("b", "c"), ("a", "c"), ("c", "d")}
 GRAPHML = (
     '<?xml version="1.0"?>\n<graphml xmlns="http://graphml.graphdrawing.org/xmlns">'
