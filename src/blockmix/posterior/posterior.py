@@ -27,6 +27,7 @@ from blockmix.graph.query import checked_pairs
 from blockmix.posterior.answers.methods import Answers
 from blockmix.posterior.covers import complete_cover, sure_members
 from blockmix.posterior.evidence import Memberships, community_evidence
+from blockmix.posterior.export.methods import Exports
 from blockmix.posterior.views import (
     Concentration,
     MembershipTable,
@@ -68,7 +69,7 @@ class HeldOutPairs:
 
 
 @dataclass(frozen=True, eq=False)
-class Posterior(Answers):
+class Posterior(Answers, Exports):
     """The posterior, summarised. Communities are numbered by their `evidence`, 0 has the most.
 
     `offsets`, `community`, `mean`, `sd` are the memberships in compressed rows, largest first; `draws` are
@@ -369,68 +370,6 @@ class Posterior(Answers):
         from blockmix.posterior.diagnostics import diagnostics
 
         return diagnostics(self)
-
-    def to_pandas(self, *, threshold: float = 0.0, level: float = 0.9) -> Any:
-        """Return the table of `memberships` as a pandas data frame."""
-        from blockmix.posterior.export.frames import to_pandas
-
-        return to_pandas(self, threshold=threshold, level=level)
-
-    def to_polars(self, *, threshold: float = 0.0, level: float = 0.9) -> Any:
-        """Return the table of `memberships` as a polars data frame."""
-        from blockmix.posterior.export.frames import to_polars
-
-        return to_polars(self, threshold=threshold, level=level)
-
-    def to_networkx(self) -> Any:
-        """Return the network as a networkx graph with the memberships as node attributes.
-
-        Node attributes: `community` and `membership`, the largest one; `memberships` and `memberships_sd`, all of
-        them by community.
-        """
-        from blockmix.posterior.export.networks import to_networkx
-
-        return to_networkx(self)
-
-    def to_cdlib(self, *, threshold: float = 0.1) -> Any:
-        """Return the overlapping communities as a cdlib `NodeClustering`, with all its scores and comparisons."""
-        from blockmix.posterior.export.networks import to_cdlib
-
-        return to_cdlib(self, threshold=threshold)
-
-    def to_arviz(self, *, nodes: Sequence[Label] = ()) -> Any:
-        """Return the samples kept as an ArviZ `DataTree`: strengths, background, and the memberships of `nodes`."""
-        from blockmix.posterior.export.arviz import to_arviz
-
-        return to_arviz(self, nodes=nodes)
-
-    def write_graphml(self, path: str | Path) -> None:
-        """Write the network with its memberships as GraphML, for Gephi, Cytoscape, yEd and others."""
-        from blockmix.posterior.export.networks import write_graphml
-
-        write_graphml(self, path)
-
-    def write_parquet(self, path: str | Path, *, threshold: float = 0.0, level: float = 0.9) -> None:
-        """Write the table of `memberships` as a Parquet file."""
-        from blockmix.posterior.export.frames import write_parquet
-
-        write_parquet(self, path, threshold=threshold, level=level)
-
-    def write_csv(
-        self,
-        path: str | Path,
-        *,
-        threshold: float = 0.0,
-        level: float = 0.9,
-        keep_formulas: bool = False,
-    ) -> None:
-        """Write the table of `memberships` as comma-separated text, quoted where labels need it.
-
-        A label that a spreadsheet would take for a formula gets an apostrophe in front, unless `keep_formulas`.
-        """
-        from blockmix.posterior.export.frames import write_csv
-
-        write_csv(self, path, threshold=threshold, level=level, keep_formulas=keep_formulas)
 
     @overload
     def report(self, path: None = None, **options: Any) -> InlineReport: ...

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -23,9 +23,6 @@ from blockmix.cli.reading import (
     table_options,
 )
 from blockmix.errors import InputError
-
-if TYPE_CHECKING:
-    pass
 
 _RUN, _PRIOR, _OUTPUT = "How long and how", "Model", "Output"
 

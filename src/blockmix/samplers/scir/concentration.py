@@ -16,6 +16,7 @@ from blockmix.numerics.philox import philox4x32, stream_word
 from blockmix.numerics.purposes import DRAW_CONCENTRATION
 from blockmix.numerics.variates import uniform53
 from blockmix.numerics.workers import Workers
+from blockmix.samplers.scir.constants import SLICE_STEPS, SLICE_WIDTH
 from blockmix.tables.layout import FIXED_POINT, Key, Rows
 
 # (Q1) K alpha is Exponential(1) between these two: below the first memberships are hard, above the second all alike.
@@ -26,8 +27,6 @@ LEAST, MOST = 1e-3, 1e2
 SMALL_IN_WHOLE_ROWS, TIMES_TRUNCATED = 1e-5, 4.0
 # Where that is more than this, the law of small components is another one, and the node is left out.
 LARGEST_SMALL = 0.05
-# A slice is narrowed at most so often, where three times are typical; its width at first, in standard deviations.
-MOST_STEPS, WIDTH = 200, 3.0
 
 
 class Evidence(NamedTuple):
@@ -117,7 +116,7 @@ def log_density(t: float, given: Evidence) -> float:
 def draw_concentration(total: float, given: Evidence, key: Key) -> float:
     """(Q3) Draw K alpha given the rows, by slice sampling of its logarithm (Neal 2003): step out, then shrink."""
     lowest, highest, now = math.log(LEAST), math.log(MOST), math.log(total)
-    width = WIDTH / math.sqrt(given.kept + 1.0)
+    width = SLICE_WIDTH / math.sqrt(given.kept + 1.0)
     level = log_density(now, given) + math.log(_uniform(0, key))
     low = now - width * _uniform(1, key)
     high = low + width
@@ -126,7 +125,7 @@ def draw_concentration(total: float, given: Evidence, key: Key) -> float:
     while high < highest and log_density(high, given) > level:
         high += width
     low, high = max(low, lowest), min(high, highest)
-    for step in range(2, MOST_STEPS):
+    for step in range(2, SLICE_STEPS):
         t = low + (high - low) * _uniform(step, key)
         if log_density(t, given) > level:
             return math.exp(t)

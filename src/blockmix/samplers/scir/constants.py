@@ -37,5 +37,8 @@ MOST_EXACT = 2048
 # Events a link or node at most, where networks have fewer than one: it keeps memory bounded where the background is
 # next to one, and strengths below it then forbid non-links.
 EVENTS_A_LINK = 50.0
+# Slice sampling: the width at first, in standard deviations of the law, and how often a slice is narrowed at most,
+# where three times are typical. Any width is exact; others were not compared.
+SLICE_WIDTH, SLICE_STEPS = 3.0, 200
 # A batch of fewer nodes is copied into the table sooner than a second thread has started: benchmarks/speed.py.
 WORTH_COMMITTING_TOGETHER = 8192

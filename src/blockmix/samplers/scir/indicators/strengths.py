@@ -16,15 +16,13 @@ from blockmix.numerics.compile import inlined_kernel, kernel
 from blockmix.numerics.philox import philox4x32, stream_word
 from blockmix.numerics.purposes import DRAW_SLICE
 from blockmix.numerics.variates import uniform53
+from blockmix.samplers.scir.constants import SLICE_STEPS, SLICE_WIDTH
 from blockmix.samplers.scir.indicators.pairs import PairEvents
 from blockmix.samplers.scir.non_links import curve_of, gap_of, slope_of
 from blockmix.tables.layout import CLOSEST, Key
 
 # log(beta/(1 - beta)) at a strength of CLOSEST.
 FARTHEST = -math.log(CLOSEST)
-# A slice is narrowed at most so often, where three times are typical; its width at first, in standard deviations.
-MOST_STEPS = 200
-WIDTH = 3.0
 
 
 class PairCounts(NamedTuple):
@@ -189,7 +187,7 @@ def draw_slice(
     # The law is close to that of a Beta with these shapes, whose log odds have about this standard deviation.
     non_links = counts.non_links if k == len(value) - 1 else counts.overlap[k]
     link, non_link = prior[k, 0] + counts.links[k], prior[k, 1] + non_links * (1.0 - old)
-    width = WIDTH * math.sqrt(1.0 / link + 1.0 / non_link)
+    width = SLICE_WIDTH * math.sqrt(1.0 / link + 1.0 / non_link)
     level = log_density(now, k, counts, prior, value, factors) + math.log(slice_uniform(k, 0, key))
     low = now - width * slice_uniform(k, 1, key)
     high = low + width
@@ -198,7 +196,7 @@ def draw_slice(
     while high < FARTHEST and log_density(high, k, counts, prior, value, factors) > level:
         high += width
     low, high = max(low, -FARTHEST), min(high, FARTHEST)
-    for step in range(2, MOST_STEPS):
+    for step in range(2, SLICE_STEPS):
         t = low + (high - low) * slice_uniform(k, step, key)
         if log_density(t, k, counts, prior, value, factors) > level:
             return strength_at(t)

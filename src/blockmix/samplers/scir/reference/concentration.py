@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockmix.numerics.purposes import DRAW_CONCENTRATION
-from blockmix.samplers.scir.concentration import LEAST, MOST, WIDTH, small_components
+from blockmix.samplers.scir.concentration import LEAST, MOST, small_components
+from blockmix.samplers.scir.constants import SLICE_WIDTH
 from blockmix.samplers.scir.reference.indicators import Row
 from blockmix.samplers.scir.reference.slices import draw_slice, uniforms
 from blockmix.tables.layout import Key
@@ -35,7 +36,7 @@ def draw_concentration(
         value = math.exp(t)
         return t - value + sum(log_row(row, small, communities, value) for row, small in used)
 
-    width, ends = WIDTH / math.sqrt(kept + 1.0), (math.log(LEAST), math.log(MOST))
+    width, ends = SLICE_WIDTH / math.sqrt(kept + 1.0), (math.log(LEAST), math.log(MOST))
     return math.exp(
         draw_slice(log_density, math.log(total), width, ends, uniforms(DRAW_CONCENTRATION, 0, key))
     )

@@ -9,10 +9,8 @@ import numpy as np
 
 from blockmix.numerics.philox import philox4x32, stream_word
 from blockmix.numerics.variates import uniform53
+from blockmix.samplers.scir.constants import SLICE_STEPS
 from blockmix.tables.layout import Key
-
-# A slice is narrowed at most so often, where three times are typical.
-MOST_STEPS = 200
 
 
 def draw_slice(
@@ -32,7 +30,7 @@ def draw_slice(
     while high < highest and log_density(high) > level:
         high += width
     low, high = max(low, lowest), min(high, highest)
-    for step in range(2, MOST_STEPS):
+    for step in range(2, SLICE_STEPS):
         t = low + (high - low) * uniform(step)
         if log_density(t) > level:
             return t

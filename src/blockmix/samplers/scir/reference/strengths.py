@@ -9,8 +9,9 @@ import numpy as np
 from blockmix.numerics.philox import philox4x32, stream_word
 from blockmix.numerics.purposes import DRAW_EVENT, DRAW_INSIDE, DRAW_SLICE
 from blockmix.numerics.variates import poisson, uniform32
+from blockmix.samplers.scir.constants import SLICE_WIDTH
 from blockmix.samplers.scir.indicators.events import LEAST_TRIES, MEMBERS_A_TRY, MOST_TRIES
-from blockmix.samplers.scir.indicators.strengths import FARTHEST, WIDTH
+from blockmix.samplers.scir.indicators.strengths import FARTHEST
 from blockmix.samplers.scir.problem import Problem
 from blockmix.samplers.scir.reference.indicators import Row, choose
 from blockmix.samplers.scir.reference.slices import draw_slice, uniforms
@@ -156,7 +157,7 @@ def draw_strength(pairs: Pairs, k: int) -> float:
     all_non_links = pairs.problem.non_link_weight * pairs.problem.non_links
     non_links = all_non_links if k == len(pairs.value) - 1 else pairs.overlap[k]
     shapes = prior[0] + pairs.links[k], prior[1] + non_links * (1.0 - value)
-    width = WIDTH * math.sqrt(1.0 / shapes[0] + 1.0 / shapes[1])
+    width = SLICE_WIDTH * math.sqrt(1.0 / shapes[0] + 1.0 / shapes[1])
     now, ends = math.log(value) - math.log1p(-value), (-FARTHEST, FARTHEST)
     t = draw_slice(lambda t: log_density(pairs, k, t), now, width, ends, uniforms(DRAW_SLICE, k, pairs.key))
     return value if t == now else 1.0 / (1.0 + math.exp(-t))
