@@ -59,8 +59,20 @@ def test_the_gain_is_the_difference_of_the_log_losses_and_its_error_that_of_two_
 def test_one_pair_of_a_kind_decides_nothing():
     pairs, links = np.array([[0, 1], [0, 2]]), np.array([True, False])
     found = compare_with_null(np.array([0.01, 0.99]), pairs, links, np.array([1, 1, 0]), 0.5)
-    assert found.verdict == "equal"
+    assert found.verdict == "too few"
     assert found.gain < 0
+
+
+@pytest.mark.parametrize(
+    ("links", "non_links", "verdict"),
+    [(9, 40, "too few"), (10, 40, "worse"), (40, 9, "too few"), (40, 10, "worse")],
+)
+def test_a_verdict_takes_ten_pairs_of_both_kinds(links, non_links, verdict):
+    kinds = np.arange(links + non_links) < links
+    wrong = np.where(kinds, 0.1, 0.9)
+    found = compare_with_null(wrong, all_pairs(20)[: len(kinds)], kinds, np.full(20, 5), 0.3)
+    assert found.fewest == min(links, non_links)
+    assert found.verdict == verdict
 
 
 @pytest.mark.parametrize(("truth", "verdict"), [(True, "better"), (False, "worse")])

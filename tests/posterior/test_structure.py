@@ -38,8 +38,8 @@ def weighted(post, weights, worse=(), stacked=True):
 
 
 def scored(post, links, probability, density=0.4):
-    """Give a posterior these predictions of the pairs of its first nodes."""
-    pairs = np.column_stack(np.triu_indices(6, 1))[: len(links)].astype(np.int64)
+    """Give a posterior these predictions of the pairs of its nodes, in turn."""
+    pairs = np.resize(np.column_stack(np.triu_indices(6, 1)), (len(links), 2)).astype(np.int64)
     held_out = HeldOutPairs(pairs, np.asarray(links), np.asarray(probability), density, "balanced", 0.1)
     return replace(post, held_out=held_out)
 
@@ -87,10 +87,21 @@ def test_a_chain_that_does_not_count_is_not_what_others_are_matched_to(chain_of)
     ],
 )
 def test_the_sentence_follows_the_comparison_with_the_null_model(two_chains, probability, said):
-    post = scored(two_chains, [True] * 4 + [False] * 4, probability)
+    post = scored(two_chains, ([True] * 4 + [False] * 4) * 3, probability * 3)
     assert said in structure_text(post)
     serious = [r for r in remarks(post) if r.serious and "Held-out pairs are predicted" in r.headline]
     assert bool(serious) == ("no better" in said or "worse" in said)
+
+
+@pytest.mark.parametrize(("links", "said"), [(9, "9 links and 10 non-links"), (1, "1 link and 10 non-links")])
+def test_too_few_held_out_pairs_are_no_verdict(two_chains, links, said):
+    """The same predictions, wrong for every pair, are "worse" with one link more."""
+    post = scored(two_chains, [True] * links + [False] * 10, [0.1] * links + [0.9] * 10)
+    assert structure_text(post).startswith(f"Too few pairs were held out to compare with chance: {said}")
+    (remark,) = [r for r in remarks(post) if r.headline == structure_text(post)]
+    assert not remark.serious
+    enough = scored(two_chains, [True] * 10 + [False] * 10, [0.1] * 10 + [0.9] * 10)
+    assert "worse than by the density alone" in structure_text(enough)
 
 
 def test_without_held_out_pairs_nothing_is_claimed(two_chains):

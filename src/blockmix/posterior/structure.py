@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from blockmix.evaluate.null_models import ENOUGH
 from blockmix.notebook import SHOWN_ROWS, escaped, table_html
 from blockmix.posterior.quantities import expected_sizes, own_strengths
 
@@ -29,6 +30,11 @@ def structure_text(post: Posterior) -> str:
     null = post.null
     if null is None:
         return "Not compared with chance: nothing was held out."
+    if null.verdict == "too few":
+        return (
+            f"Too few pairs were held out to compare with chance: {_kinds(post)}, where {ENOUGH} of each are needed. "
+            "Hold out a larger share (held_out, --held-out)."
+        )
     alone = "the density alone" if null.null == "density" else "the degrees alone"
     losses = f"log loss {null.log_loss:.4g} against {null.null_log_loss:.4g}"
     if null.verdict == "better":
@@ -36,6 +42,14 @@ def structure_text(post: Posterior) -> str:
     if null.verdict == "worse":
         return f"Held-out pairs are predicted worse than by {alone} ({losses}): do not use the communities."
     return f"Held-out pairs are predicted no better than by {alone} ({losses}, within two standard errors)."
+
+
+def _kinds(post: Posterior) -> str:
+    """Return how many links and non-links were held out, in words."""
+    links, non_links = (0, 0) if post.scores is None else (post.scores.n_links, post.scores.n_non_links)
+    return (
+        f"{links:,} link{'' if links == 1 else 's'} and {non_links:,} non-link{'' if non_links == 1 else 's'}"
+    )
 
 
 def in_words(post: Posterior) -> str:

@@ -51,6 +51,8 @@ def _structure(post: Posterior) -> Remark | None:
     """Compare with the null models: what is not better than they are is no evidence of communities."""
     if post.null is None or post.null.verdict == "better":
         return None
+    if post.null.verdict == "too few":
+        return Remark(False, structure_text(post), "Until then nothing shows that communities predict links.")
     return Remark(
         True,
         structure_text(post),
