@@ -9,8 +9,8 @@ from blockmix.generators.planted import planted
 from blockmix.graph.graph import Graph
 from blockmix.samplers.starts.dendrogram import Dendrogram, part_score
 from blockmix.samplers.starts.partition import (
+    Levels,
     find_parts,
-    fine_to_coarse,
     inside_counts,
     integrated_likelihood,
 )
@@ -18,11 +18,11 @@ from blockmix.samplers.starts.partition import (
 
 def tree_of(graph, seed=0):
     tree = Dendrogram(graph.n_nodes)
-    for _, level, parents, parts in fine_to_coarse(graph, np.random.default_rng(seed)):
-        counts, sizes = inside_counts(graph, parts, len(level.sizes))
-        np.testing.assert_array_equal(level.inside, counts)
-        np.testing.assert_array_equal(level.sizes, sizes)
-        tree.grow(parents, level.inside, level.sizes)
+    for step, parts in Levels(graph, np.random.default_rng(seed)):
+        counts, sizes = inside_counts(graph, parts, len(step.sizes))
+        np.testing.assert_array_equal(step.inside, counts)
+        np.testing.assert_array_equal(step.sizes, sizes)
+        tree.grow(step.parents, step.inside, step.sizes)
     return tree
 
 
@@ -75,7 +75,7 @@ def test_small_dense_and_large_loose_communities_are_found_side_by_side():
     truth = np.empty(360, dtype=np.int64)
     for k, members in enumerate(blocks):
         truth[members] = k
-    levels = [p for _, _, _, p in fine_to_coarse(graph, np.random.default_rng(0))]
+    levels = [parts for _, parts in Levels(graph, np.random.default_rng(0))]
     best_level = max(integrated_likelihood(graph, p, p.max() + 1) for p in levels)
     assert integrated_likelihood(graph, parts, 40) > best_level
 

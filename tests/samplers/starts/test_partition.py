@@ -8,7 +8,15 @@ from scipy.special import gammaln
 from blockmix.evaluate.mutual_information import onmi
 from blockmix.generators.planted import planted
 from blockmix.graph.graph import Graph
-from blockmix.samplers.starts.partition import find_parts, inside_counts, integrated_likelihood
+from blockmix.samplers.starts import partition as module
+from blockmix.samplers.starts.choose import choose_communities, count_communities
+from blockmix.samplers.starts.partition import (
+    Levels,
+    find_parts,
+    inside_counts,
+    integrated_likelihood,
+    parts_of,
+)
 
 
 def found(graph, communities, seed=0):
@@ -47,6 +55,27 @@ def test_the_same_seed_gives_the_same_parts(twenty):
 @pytest.mark.parametrize("communities", [1, 2, 7, 19])
 def test_fewer_communities_than_natural_parts_merges_them(twenty, communities):
     assert 1 <= len(np.unique(found(twenty.graph, communities))) <= communities
+
+
+@pytest.mark.parametrize("communities", [5, 20, 200])
+def test_levels_that_were_gone_through_before_give_the_same_parts(twenty, communities, monkeypatch):
+    """Counting communities goes through other levels than finding parts does; each level is computed once."""
+    expected = found(twenty.graph, communities)
+    computed = []
+
+    def counted(level, resolution, rng):
+        computed.append(resolution)
+        return coarsen(level, resolution, rng)
+
+    coarsen = module.coarsen
+    monkeypatch.setattr(module, "coarsen", counted)
+    levels = Levels(twenty.graph, np.random.default_rng(0))
+    assert count_communities(levels) == choose_communities(twenty.graph, 0)
+    computed.clear()
+    np.testing.assert_array_equal(parts_of(levels, communities), expected)
+    once = len(computed)
+    np.testing.assert_array_equal(parts_of(levels, communities), expected)
+    assert len(computed) == once < len(module._resolutions(twenty.graph))
 
 
 def test_nodes_without_links_are_spread_over_the_communities():

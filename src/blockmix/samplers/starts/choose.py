@@ -8,7 +8,7 @@ import numpy as np
 
 from blockmix.graph.graph import Graph
 from blockmix.samplers.starts.dendrogram import Dendrogram
-from blockmix.samplers.starts.partition import best_cut, fine_to_coarse, integrated_likelihood
+from blockmix.samplers.starts.partition import Levels, best_cut, integrated_likelihood
 
 # A part of fewer nodes is a leftover, not a community.
 SMALLEST_COMMUNITY = 3
@@ -17,7 +17,12 @@ FEWEST = 2
 
 
 def choose_communities(graph: Graph, seed: int) -> int:
-    """Count the communities in the hard partition of the highest integrated likelihood; return at least two.
+    """Count the communities in the hard partition of the highest integrated likelihood; return at least two."""
+    return count_communities(Levels(graph, np.random.default_rng(seed)))
+
+
+def count_communities(levels: Levels) -> int:
+    """Count the communities in the best cut through the levels of a network.
 
     The likelihood has every strength integrated out, so that more parts are not always better: the best number is
     inside the range, not at its end. The partition is a cut through the tree of groups of groups, since communities
@@ -25,16 +30,17 @@ def choose_communities(graph: Graph, seed: int) -> int:
     into one of them, and both are still counted. The whole network as one part is no candidate: where communities
     overlap a lot it can have the highest likelihood, and yet there are communities to find.
     """
+    graph = levels.graph
     tree, enough = Dendrogram(graph.n_nodes), False
     best, best_score = np.zeros(graph.n_nodes, dtype=np.int64), -math.inf
-    for _, level, parents, parts in fine_to_coarse(graph, np.random.default_rng(seed)):
-        many = np.count_nonzero(level.sizes >= SMALLEST_COMMUNITY) >= FEWEST
+    for step, parts in levels:
+        many = np.count_nonzero(step.sizes >= SMALLEST_COMMUNITY) >= FEWEST
         # The finest levels of a network without triangles may have no part of three; only later levels are too coarse.
         if enough and not many:
             break
         enough = enough or bool(many)
-        tree.grow(parents, level.inside, level.sizes)
-        score = integrated_likelihood(graph, parts, len(level.sizes))
+        tree.grow(step.parents, step.inside, step.sizes)
+        score = integrated_likelihood(graph, parts, len(step.sizes))
         if score > best_score:
             best, best_score = parts, score
     sizes = np.bincount(best_cut(graph, tree, best))

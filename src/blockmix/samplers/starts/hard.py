@@ -9,8 +9,8 @@ import numpy as np
 from blockmix.errors import InputError
 from blockmix.graph.accept import as_graph
 from blockmix.graph.labels import Label
-from blockmix.samplers.starts.choose import choose_communities
-from blockmix.samplers.starts.partition import find_parts
+from blockmix.samplers.starts.choose import count_communities
+from blockmix.samplers.starts.partition import Levels, parts_of
 
 
 def partition(
@@ -34,12 +34,13 @@ def partition(
     graph = as_graph(network)
     if graph.n_edges == 0:
         raise InputError("the network has no links: there is nothing to learn from")
+    levels = Levels(graph, np.random.default_rng(seed))
     if communities == "auto":
-        communities = choose_communities(graph, seed)
+        communities = count_communities(levels)
     whole = isinstance(communities, int | np.integer) and not isinstance(communities, bool)
     if not whole or communities < 1:
         raise InputError(f"communities must be a whole number from 1 on, or 'auto', not {communities!r:.40}")
-    parts = find_parts(graph, int(communities), np.random.default_rng(seed))
+    parts = parts_of(levels, int(communities))
     # The start spreads isolated nodes over the parts at random; here each is by itself.
     isolated = np.flatnonzero(graph.degrees == 0)
     parts = parts.astype(np.int64)

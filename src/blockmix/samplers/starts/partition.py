@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -43,11 +43,53 @@ class Level:
         return np.asarray(self.links.diagonal() / 2, dtype=np.float64)
 
 
+class Step(NamedTuple):
+    """What is kept of a level: its resolution, the links inside and the nodes of its groups, the group of each group of
+    the level before (at first of each node), and the state of the generator after it."""
+
+    resolution: float
+    inside: NDArray[np.float64]
+    sizes: NDArray[np.float64]
+    parents: Parts
+    state: Any
+
+
+class Levels:
+    """The levels of a network at lower and lower resolutions, each computed once, when it is first asked for.
+
+    Whoever goes through them again finds the same levels, and after each of them the generator as it was.
+    """
+
+    def __init__(self, graph: Graph, rng: np.random.Generator) -> None:
+        self.graph, self.rng = graph, rng
+        self._coarsest = _base(graph)
+        self._steps: list[Step] = []
+
+    def __iter__(self) -> Iterator[tuple[Step, Parts]]:
+        """Yield every level, and the group of each node in it."""
+        parts = np.arange(self.graph.n_nodes)
+        for place, resolution in enumerate(_resolutions(self.graph)):
+            if place == len(self._steps):
+                self._coarsest, parents = coarsen(self._coarsest, resolution, self.rng)
+                level, state = self._coarsest, self.rng.bit_generator.state
+                self._steps.append(Step(resolution, level.inside, level.sizes, parents, state))
+            step = self._steps[place]
+            self.rng.bit_generator.state = step.state
+            parts = step.parents[parts]
+            yield step, parts
+
+
 def find_parts(graph: Graph, communities: int, rng: np.random.Generator) -> Parts:
     """Find a part in 0..K-1 for every node; isolated nodes are spread at random."""
     if graph.n_edges == 0:
         return rng.integers(0, communities, graph.n_nodes)
-    candidates, resolution = _candidates(graph, communities, rng)
+    return parts_of(Levels(graph, rng), communities)
+
+
+def parts_of(levels: Levels, communities: int) -> Parts:
+    """Find the parts in the levels of a network that has links."""
+    graph, rng = levels.graph, levels.rng
+    candidates, resolution = _candidates(levels, communities)
     base, polished = _base(graph), []
     # The order in which nodes move is drawn once: a cut that is a level again is polished to the same parts.
     state = rng.bit_generator.state
@@ -60,33 +102,24 @@ def find_parts(graph: Graph, communities: int, rng: np.random.Generator) -> Part
     return best
 
 
-def _candidates(graph: Graph, communities: int, rng: np.random.Generator) -> tuple[list[Parts], float]:
+def _candidates(levels: Levels, communities: int) -> tuple[list[Parts], float]:
     """Return three partitions with at most K parts (the best level, the best cut, the best cut that has no more), and
     the resolution of that level."""
+    graph = levels.graph
     best, best_score, best_resolution = np.zeros(graph.n_nodes, dtype=np.int64), -np.inf, FINEST
     tree = Dendrogram(graph.n_nodes)
-    for resolution, level, parents, parts in fine_to_coarse(graph, rng):
-        if len(level.sizes) < FEWEST_SHARE * communities and np.isfinite(best_score):
+    for step, parts in levels:
+        if len(step.sizes) < FEWEST_SHARE * communities and np.isfinite(best_score):
             break
-        tree.grow(parents, level.inside, level.sizes)
-        found = _reduced(level.sizes, parts, communities)
+        tree.grow(step.parents, step.inside, step.sizes)
+        found = _reduced(step.sizes, parts, communities)
         score = integrated_likelihood(graph, found, communities)
         if score > best_score:
-            best, best_score, best_resolution = found, score, resolution
+            best, best_score, best_resolution = found, score, step.resolution
     free = best_cut(graph, tree, best)
     few = tree.cut_to(communities, background_of(graph, free))
     cuts = [_reduced(np.bincount(cut).astype(np.float64), cut, communities) for cut in (free, few)]
     return [best, *cuts], best_resolution
-
-
-def fine_to_coarse(graph: Graph, rng: np.random.Generator) -> Iterator[tuple[float, Level, Parts, Parts]]:
-    """Yield, at lower and lower resolutions: the resolution, the aggregated network, the new group of each group of the
-    level before (at first of each node), and the group of each node."""
-    level, parts = _base(graph), np.arange(graph.n_nodes)
-    for resolution in _resolutions(graph):
-        level, parents = coarsen(level, resolution, rng)
-        parts = parents[parts]
-        yield resolution, level, parents, parts
 
 
 def best_cut(graph: Graph, tree: Dendrogram, parts: Parts) -> Parts:
