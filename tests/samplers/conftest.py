@@ -103,15 +103,22 @@ def posterior_moments(edges, nodes, alpha, beta, delta):
     return first / total, second / total
 
 
+def two_points(means):
+    """(S5) Points and weights of Gauss's rule for Beta(1, theta) laws with these means, one a row."""
+    rules = [roots_jacobi(2, max(1.0 / mean - 2.0, -1.0 + 1e-12), 0.0) for mean in means]
+    return np.array([(1.0 + x) / 2.0 for x, _ in rules]), np.array([w / w.sum() for _, w in rules])
+
+
 def resummed_non_link(mine, other, beta, delta):
-    """(G4) T for one non-link and all pairs of values, a factor for every community: the mean of the two cases.
+    """(G4) T for one non-link and all pairs of values, a factor for every community, by SciPy's rule of two points.
 
     It is not symmetric: what a non-link says to one end is not quite what it says to the other.
     """
     log = 0.0
     for k, strength in enumerate(beta):
         v, r = (strength - delta) / (1.0 - delta) * mine[:, None, k], other[None, :, k]
-        log = log + 0.5 * (np.log1p(-v * r) + r * r * np.log1p(-v) - (r - r * r) * v)
+        points, weights = two_points(other[:, k])
+        log = log + r * sum(w * np.log1p(-v * t) / t for t, w in zip(points.T, weights.T, strict=True))
     return np.exp(log)
 
 
@@ -219,6 +226,7 @@ def tiny():
     return SimpleNamespace(
         posterior_moments=posterior_moments,
         resummed_moments=resummed_moments,
+        two_points=two_points,
         copies_of=copies_of,
         sampled_moments=sampled_moments,
         even_rows=even_rows,

@@ -20,8 +20,7 @@ COMMUNITIES, ALPHA, CHAINS = 4, 0.25, 6
 # What a step of the diffusion may add to Monte Carlo error, in a strength, a probability or a log loss.
 STEP_ALLOWANCE = 0.002
 # The diffusion visits all non-links here; the indicators have them in closed form from two moments, (S5). That is at
-# its worst on a network as dense as this (31%, strengths of .98): the mean probability of a held-out link is .627
-# against .635.
+# its worst on a network as dense as this (31%, strengths of .98).
 CLOSED_FORM_ALLOWANCE = 0.01
 SETTINGS = {
     "indicators": ({"moves": "indicators", "step": 0.2}, 1500),

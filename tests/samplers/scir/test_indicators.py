@@ -14,6 +14,7 @@ from scipy.special import gammaln
 from blockmix.model.reference import indicator_posterior, links_of, non_links_of, pair_likelihood
 from blockmix.numerics.compile import from_python
 from blockmix.samplers.scir.constants import LEAST_LISTED
+from blockmix.samplers.scir.exposure import resummed_exposure
 from blockmix.samplers.scir.frame import STATISTICS, Batch, new_scratch
 from blockmix.samplers.scir.indicators.links import draw_links, draw_links_again, draw_uniforms
 from blockmix.samplers.scir.indicators.near import list_neighbors, read_neighbors
@@ -41,6 +42,7 @@ gather_statistics = from_python(gather_statistics)
 load_row = from_python(load_row)
 add_outsider = from_python(add_outsider)
 log_of_non_links = from_python(log_of_non_links)
+resummed_exposure = from_python(resummed_exposure)
 outsider = from_python(outsider)
 closed_gain = from_python(closed_gain)
 tilt_gain = from_python(tilt_gain)
@@ -245,11 +247,23 @@ def test_the_residual_is_exact_for_hard_clusters(kernel_case, seed):
 
 
 @pytest.mark.parametrize("v", [0.0099999, -0.0099999, 1e-5, 0.0])
-@pytest.mark.parametrize("squares", [0.01, 3.0, 7.0])
-def test_the_series_of_small_shares_continues_the_logarithm(v, squares):
-    rest = 7.0
-    exact = rest**2 / squares * np.log1p(-v * squares / rest) + squares * np.log1p(-v) - (rest - squares) * v
-    assert log_of_non_links(v, rest, squares) == pytest.approx(0.5 * exact, rel=1e-9, abs=1e-15)
+@pytest.mark.parametrize("squares", [0.01, 3.0, 6.9])
+def test_the_series_of_small_shares_continues_the_logarithm(tiny, v, squares):
+    points, weights = (array[0] for array in tiny.two_points([squares / 7.0]))
+    exact = 7.0 * (weights * np.log1p(-v * points) / points).sum()
+    assert log_of_non_links(v, 7.0, squares) == pytest.approx(exact, rel=1e-9, abs=1e-15)
+
+
+@pytest.mark.parametrize("share", [0.002, 0.2, 0.9])
+def test_members_with_the_law_of_a_dirichlet_row_are_summed(share):
+    """(S5) Against the integrals over Beta(1, theta): exact where v is small, within some percent near one."""
+    theta = 1.0 / share - 1.0
+    t = -np.expm1(np.log1p(-(np.arange(200_000) + 0.5) / 200_000) / theta)
+    for v, allowance in ((0.0099, 1e-7), (0.5, 2e-3), (0.9, 0.02)):
+        logs, shares = (np.log1p(-v * t) / t).mean(), (1.0 / (1.0 - v * t)).mean()
+        assert log_of_non_links(v, 3.0, 3.0 * share) == pytest.approx(3.0 * logs, rel=allowance)
+        found = resummed_exposure(3.0, 3.0 * share, v * 0.99, 0.99)
+        assert found == pytest.approx(3.0 * shares / 0.99, rel=10 * allowance)
 
 
 def _rows(pi, total):

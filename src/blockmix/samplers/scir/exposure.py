@@ -6,15 +6,24 @@ from blockmix.numerics.compile import inlined_lean_kernel
 
 # A community can hold links only, so that its exposure to non-links is a difference of nearly equal sums.
 TINY = 1e-12
-# 1 - delta - d pi R2/R is at least 1 - beta; this keeps a strength next to one from dividing by zero.
+# The denominator below is at least a third of 1 - beta; this keeps a strength next to one from dividing by zero.
 LEAST_DENOMINATOR = 1e-6
 
 
 @inlined_lean_kernel
+def two_points(share: float) -> tuple[float, float]:
+    """(S5) Return the sum and the product of the two weights t that stand for all members; `share` is R2/R."""
+    twice = 1.0 + 2.0 * share
+    return 4.0 * share / twice, 2.0 * share * share / ((1.0 + share) * twice)
+
+
+@inlined_lean_kernel
 def resummed_exposure(rest: float, squares: float, d: float, free: float) -> float:
-    """(S5) Sum pi_bk/Z_ab over non-neighbours from R_k, R2_k, d = d_k pi_ak and 1 - delta: the mean of two cases."""
+    """(S5) Sum pi_bk/Z_ab over non-neighbours from R_k, R2_k, d = d_k pi_ak and 1 - delta."""
     if rest <= TINY:
         return 0.0
-    equal_weights = rest / max(free - d * squares / rest, LEAST_DENOMINATOR)
-    all_or_nothing = squares / max(free - d, LEAST_DENOMINATOR) + (rest - squares) / free
-    return 0.5 * (equal_weights + all_or_nothing)
+    share = squares / rest
+    both, product = two_points(share)
+    # The sum over both points of weight/(free - d t), on one denominator: no root is needed.
+    numerator = free - d * (both - share)
+    return rest * numerator / max(free * free - d * (both * free - d * product), LEAST_DENOMINATOR)

@@ -10,7 +10,7 @@ import numpy as np
 from blockmix.model.links import excess
 from blockmix.numerics.compile import inlined_lean_kernel
 from blockmix.samplers.scir.constants import LEAST_TILT, SERIES_LIMIT
-from blockmix.samplers.scir.exposure import resummed_exposure
+from blockmix.samplers.scir.exposure import resummed_exposure, two_points
 from blockmix.samplers.scir.frame import MEMBERS, MEMBERS_SQUARED, Frame, Node, Scratch, Tilt
 from blockmix.samplers.scir.indicators.near import near_in
 from blockmix.samplers.scir.rows import add_local
@@ -112,19 +112,21 @@ def add_outsider(k: Index, at: int, found: Outsider, scratch: Scratch) -> None:
 
 @inlined_lean_kernel
 def log_of_non_links(v: float, rest: float, squares: float) -> float:
-    """(G4) Compute one community's part of log T, with v = d_k pi_k/(1 - delta): the mean of the two cases of (S5).
-
-    The first has members of equal weight, the second members that weigh one or next to nothing.
-    """
+    """(G4) Compute one community's part of log T, with v = d_k pi_k/(1 - delta), from the two points t of (S5)."""
     share = max(squares, LEAST_SQUARES * rest) / rest
+    both, product = two_points(share)
     if abs(v) < SERIES_LIMIT:
-        w = v * share
-        equal_weights = -v * (1.0 + w * (1.0 / 2.0 + w * (1.0 / 3.0 + w * (1.0 / 4.0 + w / 5.0))))
-        beyond = v * v * (1.0 / 2.0 + v * (1.0 / 3.0 + v * (1.0 / 4.0 + v / 5.0)))
-        return 0.5 * rest * (equal_weights - v - share * beyond)
-    equal_weights = math.log(max(1.0 - v * share, LEAST_NON_LINK)) / share
-    all_or_nothing = share * math.log(max(1.0 - v, LEAST_NON_LINK)) - (1.0 - share) * v
-    return 0.5 * rest * (equal_weights + all_or_nothing)
+        # The moments of the rule follow from its polynomial t^2 - both t + product, which is zero at both points.
+        second = both * share - product
+        third = both * second - product * share
+        fourth = both * third - product * second
+        powers = share / 2.0 + v * (second / 3.0 + v * (third / 4.0 + v * fourth / 5.0))
+        return -rest * v * (1.0 + v * powers)
+    root, unit = math.sqrt(2.0 / (1.0 + share)), share / (1.0 + 2.0 * share)
+    large, small = (2.0 + root) * unit, (2.0 - root) * unit
+    weight = (2.0 * share - 1.0 + root) / (2.0 * root)
+    of_large = weight * math.log(max(1.0 - v * large, LEAST_NON_LINK)) / large
+    return rest * (of_large + (1.0 - weight) * math.log(1.0 - v * small) / small)
 
 
 @inlined_lean_kernel

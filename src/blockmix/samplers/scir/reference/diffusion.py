@@ -82,17 +82,27 @@ def non_link_resummed(a: int, pi: Matrix, adjacency: Matrix, observed: Mask, g: 
 def resummed_exposure(r1: Vector, r2: Vector, pi_a: Vector, g: Globals) -> Vector:
     """(S5) Compute x_k = sum_b d_k t_b/(1 - delta - d_k pi_ak t_b), t_b = pi_bk, from R = sum t_b and R2 = sum t_b^2.
 
-    The mean of two sums with these moments: of R^2/R2 members that weigh R2/R each, the least there can be, and of
-    R2 members that weigh one and others that weigh nothing, the most.
+    Members are taken to have the law of a Dirichlet row with these sums, by Gauss's rule of two points.
     """
     d = g.beta - g.delta
     return np.asarray(d * exposure_of(r1, r2, d * pi_a, 1.0 - g.delta))
 
 
 def exposure_of(r1: Vector, r2: Vector, slope: Vector, free: float) -> Vector:
-    """(S5) Compute sum_b t_b/(1 - delta - slope t_b), the mean of the two sums that `resummed_exposure` names."""
-    ratio = np.divide(r2, r1, out=np.zeros_like(r1), where=r1 > 0)
-    return np.asarray(0.5 * (r1 / (free - slope * ratio) + r2 / (free - slope) + (r1 - r2) / free))
+    """(S5) Compute sum_b t_b/(1 - delta - slope t_b), each t_b one of the two points of `gauss_rule`."""
+    points, weights = gauss_rule(np.divide(r2, r1, out=np.zeros_like(r1), where=r1 > 0))
+    return np.asarray(r1 * (weights / (free - slope * points)).sum(axis=0))
+
+
+def gauss_rule(share: Vector) -> tuple[Matrix, Matrix]:
+    """(S5) Return points and weights of Gauss's rule for Beta(1, 1/share - 1), which has the mean `share`.
+
+    The points are the zeros of t^2 - 4 m/(1 + 2m) t + 2 m^2/((1 + m)(1 + 2m)), m the mean, and the weights give it.
+    """
+    root = np.sqrt(2.0 / (1.0 + share))
+    points = np.stack([2.0 + root, 2.0 - root]) * share / (1.0 + 2.0 * share)
+    first = 0.5 + (2.0 * share - 1.0) / (2.0 * root)
+    return points, np.stack([first, 1.0 - first])
 
 
 def split_drift(phi_a: Vector, link: Vector, x: Vector, alpha: float) -> tuple[Vector, Vector]:

@@ -29,6 +29,7 @@ from blockmix.samplers.scir.constants import LEAST_LISTED, LEAST_TILT
 from blockmix.samplers.scir.frame import EVERYWHERE, MAX_BIRTHS
 from blockmix.samplers.scir.indicators.tilts import LEAST_NON_LINK, LEAST_REST, LEAST_SQUARES
 from blockmix.samplers.scir.indicators.unshared import MOST_ATTEMPTS
+from blockmix.samplers.scir.reference.diffusion import gauss_rule
 from blockmix.tables.layout import Key
 
 Row = dict[int, float]
@@ -311,7 +312,7 @@ def draw_phi(view: View, tilts: Tilts, indicators: list[int], known: list[int]) 
 
 
 def log_non_links(view: View, pi: Row) -> float:
-    """(G4) Compute log T(pi): exactly, or resummed as the mean of the two cases of (S5)."""
+    """(G4) Compute log T(pi): exactly, or resummed with the two points of (S5)."""
     result, scale = 0.0, 1.0 / (1.0 - view.delta)
     if view.non_links is not None:
         for row in view.non_links:
@@ -322,9 +323,8 @@ def log_non_links(view: View, pi: Row) -> float:
         rest, squares = view.rest(k)
         if rest > 0.0 and share > 0.0:
             v, part = view.d(k) * share * scale, squares / rest
-            equal = math.log(max(1.0 - v * part, LEAST_NON_LINK)) / part
-            all_or_nothing = part * math.log(max(1.0 - v, LEAST_NON_LINK)) - (1.0 - part) * v
-            result += 0.5 * rest * (equal + all_or_nothing)
+            for t, weight in zip(*gauss_rule(np.array(part)), strict=True):
+                result += rest * float(weight) * math.log(max(1.0 - v * float(t), LEAST_NON_LINK)) / float(t)
     return view.weight * result
 
 
