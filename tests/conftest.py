@@ -32,6 +32,25 @@ def reseal():
 
 
 @pytest.fixture(scope="session")
+def twin_module():
+    """The module with the twin of a GPU; tests that need it are skipped where there is no compiler."""
+    import sys
+
+    sys.path.insert(0, str(Path(__file__).parent))
+    import twin
+
+    if twin.compiler() is None:
+        pytest.skip("the twin of a GPU needs g++")
+    return twin
+
+
+@pytest.fixture(scope="session")
+def twin_device(twin_module, tmp_path_factory):
+    """A twin of a GPU: the kernels' own source on the CPU."""
+    return twin_module.TwinDevice(tmp_path_factory.mktemp("twin"))
+
+
+@pytest.fixture(scope="session")
 def sparse_rows():
     """A function that turns dense memberships (nodes x communities) into the rows that kernels read."""
     import numpy as np

@@ -11,6 +11,7 @@ import pytest
 import blockmix as bm
 from blockmix.engines.choose import DEVICES, check_device, make_engine
 from blockmix.engines.contract import Flags, Shard, Solo
+from blockmix.engines.cuda import why_not
 from blockmix.engines.host import CpuEngine
 from blockmix.errors import InputError
 from blockmix.graph.split import HeldOut, hold_out, no_hold_out
@@ -55,6 +56,8 @@ SETTINGS = {
 
 def pair_of_samplers(data, model, options, workers, device):
     """The default sampler on an engine and on the reference, and one state for each with the same bits."""
+    if device == "cuda":
+        options = options | {"exact": False}
     samplers = [
         Scir(data, model, ScirOptions(**options), workers, make_engine(name, workers))
         for name in (device, "reference")
@@ -65,12 +68,18 @@ def pair_of_samplers(data, model, options, workers, device):
 
 def other_nodes(engine, model, states):
     """How many nodes have memberships further apart than the engine's tolerance."""
-    first, second = (dense_memberships(state.rows, model.communities) for state in states)
+    first, second = (
+        dense_memberships(Rows(words, words.view(np.float32), None), model.communities)
+        for words in (engine.get(state.rows.words) for state in states)
+    )
     return int((np.abs(first - second).max(axis=1) > engine.tolerance).sum())
 
 
 @pytest.fixture(params=DEVICES)
 def device(request):
+    """Every device; `cuda` is the GPU where there is one, and tests/engines/test_cuda.py runs its twin elsewhere."""
+    if request.param == "cuda" and why_not():
+        pytest.skip(why_not())
     return request.param
 
 
@@ -87,7 +96,9 @@ def test_every_sweep_is_that_of_the_reference(device, network, settings):
             different += other_nodes(engine, model, states)
             if not different:
                 np.testing.assert_allclose(
-                    states[0].strengths.value, states[1].strengths.value, rtol=STRENGTH_TOLERANCE, atol=1e-12
+                    *(engine.get(state.strengths.value) for state in states),
+                    rtol=STRENGTH_TOLERANCE,
+                    atol=1e-12,
                 )
                 for name, value in infos[1].measures.items():
                     assert infos[0].measures[name] == pytest.approx(value, abs=1e-6), name
@@ -100,12 +111,12 @@ def test_strengths_below_the_background_are_drawn_as_in_the_reference(device):
     model, data = Model(4), overlapping()
     with Workers(1) as workers:
         samplers, states = pair_of_samplers(data, model, {"start": "random"}, workers, device)
-        for state in states:
-            state.strengths.value[:] = 0.001, 0.3, 0.002, 0.4, 0.08
-        for _ in range(3):
-            for sampler, state in zip(samplers, states, strict=True):
-                sampler.step(state, KEY, False)
-                state.strengths.value[:] = 0.001, 0.3, 0.002, 0.4, 0.08
+        for _ in range(4):
+            for i, sampler in enumerate(samplers):
+                arrays = sampler.arrays(states[i])
+                arrays["strengths"][0] = 0.001, 0.3, 0.002, 0.4, 0.08
+                states[i] = sampler.restore(arrays)
+                sampler.step(states[i], KEY, False)
         assert other_nodes(samplers[0].engine, model, states) == 0
 
 
@@ -125,7 +136,8 @@ def test_predictions_are_those_of_the_reference(device):
 
 def test_a_fit_runs_on_every_device_and_says_which(device):
     graph = bm.planted(40, 3, degree=8, seed=1).graph
-    post = bm.fit(graph, 3, sweeps=8, chains=1, seed=2, device=device)
+    options = {"exact": False} if device == "cuda" else {}
+    post = bm.fit(graph, 3, sweeps=8, chains=1, seed=2, device=device, **options)
     assert post.provenance["device"] == device
     assert np.isfinite(post.scores.log_loss)
 
@@ -173,7 +185,7 @@ def test_a_node_draws_the_same_wherever_it_is_stored():
 
 
 def test_a_device_that_is_not_there_or_cannot_run_a_sampler_is_an_error():
-    with pytest.raises(InputError, match="device must be 'cpu', not 'gpu'"):
+    with pytest.raises(InputError, match="device must be 'cpu', 'cuda' or 'auto', not 'gpu'"):
         check_device("gpu", "scir")
     with pytest.raises(InputError, match="'reference' runs scir only, not cgs; use device='cpu'"):
         check_device("reference", "cgs")

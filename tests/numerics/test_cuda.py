@@ -7,7 +7,6 @@ from blockmix.numerics.philox import philox4x32, stream_word
 from blockmix.numerics.special import expint_e1
 from blockmix.numerics.variates import gamma, levy_jump, normal, poisson
 
-DRAWS = 4096
 SHAPES = (1e-3, 0.3, 1.0, 3.0, 300.0)
 MEANS = (0.3, 5.0, 30.0, 1e4)
 
@@ -43,8 +42,11 @@ def test_cpu_and_gpu_draw_the_same_numbers(cuda):
     from numba import njit
 
     draw = njit(draw_all)
-    words, values = np.zeros((DRAWS, 4), dtype=np.uint32), np.zeros((DRAWS, 12))
-    for i in range(DRAWS):
+    # two blocks a processor: numba-cuda warns of a grid that leaves some idle
+    blocks, threads = 2 * cuda.get_current_device().MULTIPROCESSOR_COUNT, 32
+    draws = blocks * threads
+    words, values = np.zeros((draws, 4), dtype=np.uint32), np.zeros((draws, 12))
+    for i in range(draws):
         draw(i, words, values)
 
     @cuda.jit
@@ -54,7 +56,7 @@ def test_cpu_and_gpu_draw_the_same_numbers(cuda):
             draw(i, words, values)
 
     device_words, device_values = np.zeros_like(words), np.zeros_like(values)
-    on_the_device[DRAWS // 128, 128](device_words, device_values)
+    on_the_device[blocks, threads](device_words, device_values)
     np.testing.assert_array_equal(device_words, words)
     # The last bits of log and exp differ between libraries; a draw that lands on the other side of a rejection or
     # of a Poisson step because of that is one in many millions.

@@ -68,6 +68,7 @@ def record(post: Posterior, threshold: float) -> dict[str, Any]:
     values |= {name: post.provenance.get(name) for name in _FACTS}
     # Results of blockmix 0.1 do not say who chose the model: it was always the user.
     facts = post.provenance
+    values["device_chosen_by"] = facts.get("device_chosen_by", "user")
     values |= {"model": facts["model"]["kind"], "model_chosen_by": facts.get("model_chosen_by", "user")}
     return values | {"reading": _reading(post)} | score_record(post) | _chains(post)
 

@@ -38,6 +38,8 @@ def print_summary(values: dict[str, Any]) -> None:
         )
     if values["model_chosen_by"] != "user":
         console.print(f"The {values['model']} model was chosen: {printable(values['model_chosen_by'])}")
+    if values["device_chosen_by"] != "user":
+        console.print(f"Computed on the device {values['device']}: {printable(values['device_chosen_by'])}")
     stopped = f"\nThe run ended because {printable(values['stopped_by'])}." if values["stopped_by"] else ""
     console.print(
         f"{_count(values['sweeps'], 'sweep')} ({values['warm_up']:,} of them warm-up) of "

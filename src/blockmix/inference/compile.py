@@ -13,7 +13,7 @@ from blockmix.inference.result import build_posterior
 from blockmix.numerics.workers import Workers
 from blockmix.samplers.contract import Sampler
 from blockmix.samplers.data import small_network
-from blockmix.samplers.live import HostChain
+from blockmix.samplers.live import chain_of
 
 # Types of arrays depend on the number of communities up to here; more would only make the trial slower.
 MOST_COMMUNITIES = 300
@@ -30,8 +30,12 @@ def compile_kernels(sampler: Sampler, request: FitRequest) -> None:
     trial = replace(
         request, communities=min(request.prior.communities, MOST_COMMUNITIES), chains=1, init=None
     )
+    if request.device == "cuda":
+        # six nodes would be sampled node by node, which the GPU does not do
+        trial = replace(trial, options=replace(request.options, exact=False))
     with Workers(1) as one:
-        chain = HostChain.start(trial.make_sampler(data, one), trial.chain_key(0), data.scored_pairs)
+        small = trial.make_sampler(data, one)
+        chain = chain_of(small).start(small, trial.chain_key(0), data.scored_pairs)
         chain.advance(True, 1)
         for sample in (1, 2):
             chain.advance(False, sample)

@@ -26,7 +26,7 @@ from blockmix.numerics.workers import Workers
 from blockmix.posterior.agreement import Agreement
 from blockmix.posterior.posterior import Posterior
 from blockmix.samplers.contract import ChainKey, Sampler
-from blockmix.samplers.live import HostChain, LiveChain
+from blockmix.samplers.live import LiveChain, chain_of
 
 # On networks of at most so many links each of several chains runs on a thread of its own.
 SIDE_BY_SIDE = 150_000
@@ -116,7 +116,7 @@ def _chains(
     for number, sampler in enumerate(samplers):
         key = request.chain_key(number)
         if newest is None:
-            found.append(HostChain.start(sampler, key, data.scored_pairs, given))
+            found.append(chain_of(sampler).start(sampler, key, data.scored_pairs, given))
         else:
             found.append(_restored(sampler, key, data, newest, number))
     return found
@@ -125,7 +125,7 @@ def _chains(
 def _restored(sampler: Sampler, key: ChainKey, data: HeldOut, newest: Snapshot, number: int) -> LiveChain:
     """Restore a chain from a checkpoint; one that no run wrote is an error that names it."""
     try:
-        return HostChain.restore(sampler, key, data.scored_pairs, chain_arrays(newest, number))
+        return chain_of(sampler).restore(sampler, key, data.scored_pairs, chain_arrays(newest, number))
     except Damaged as damage:
         raise InputError(
             f"{newest.path}: chain {number} cannot be restored ({damage}); restore the folder from a copy, or fit again"

@@ -90,7 +90,9 @@ def fit(
         held_out_kind: "balanced", the default: as many non-links as links, or "proportional": the same share of both.
         alpha, eta, background: the prior, see `Model`.
         threads: processors to use; all by default.
-        device: "cpu"; "reference" runs the default sampler in plain Python, for tests of small networks.
+        device: "cpu"; "cuda", one NVIDIA GPU, for the default sampler on networks of more than 2,048 nodes (needs the
+            extra blockmix[cuda]); or "auto", the GPU where there is one and the network is large enough, else the CPU:
+            `provenance` has which and why. "reference" runs the default sampler in plain Python, for tests.
         progress: True shows progress, False does not; by default it is shown on a terminal and in a notebook.
         callback: called with a `Report` after every evaluation.
         checkpoint: a folder for checkpoints of the run: killed at any moment, it goes on with `resume(folder)`, to
@@ -166,6 +168,7 @@ def _fit(
             with Workers(request.threads) as workers:
                 choice = choose_model(request, data, workers)
             request = request.with_model(choice.model, str(choice))
+        request = request.on_device(graph)
         if not request.force:
             check_memory(request, graph.n_nodes)
         checkpointer = None if folder is None else folder.begin(graph, data, request, plan)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from blockmix.engines.choose import check_device, make_engine
+from blockmix.engines.choose import check_device, choose_device, make_engine
 from blockmix.errors import InputError
 from blockmix.graph.graph import Graph
 from blockmix.graph.split import HeldOut, check_share
@@ -75,8 +75,9 @@ class FitRequest:
 
     `sampler` is "" for the default of the model. `options` are the settings of the sampler by name; the
     construction replaces them by its options object, but for model="auto", whose model is not known yet. `chosen` is
-    True if blockmix chose the number of communities, and `model_chosen` says why it chose the model, if it did. Without
-    limits and without `patient` chains that do not agree are not waited for: where only the score is of interest.
+    True if blockmix chose the number of communities, and `model_chosen` and `device_chosen` say why it chose the model
+    or the device, if it did. Without limits and without `patient` chains that do not agree are not waited for: where
+    only the score is of interest.
     """
 
     communities: int | Literal["auto"] = "auto"
@@ -101,6 +102,7 @@ class FitRequest:
     force: bool = False
     chosen: bool = False
     model_chosen: str = ""
+    device_chosen: str = ""
     patient: bool = True
 
     def __post_init__(self) -> None:
@@ -123,7 +125,7 @@ class FitRequest:
         for name in ("chains", "threads"):
             if getattr(self, name) is not None:
                 keep(name, whole_number(name, getattr(self, name), 1, MOST[name]))
-        check_device(self.device, self.sampler)
+        check_device(self.device, self.sampler, self.model, self.options)
         self.plan()
         self._check_hold_out()
         self._check_checkpoint()
@@ -153,6 +155,13 @@ class FitRequest:
     def with_model(self, model: str, reason: str = "") -> FitRequest:
         """Return the request for one of the link models, with the reason why it was chosen."""
         return replace(self, model=model, model_chosen=reason)
+
+    def on_device(self, graph: Graph) -> FitRequest:
+        """Return the request with a device, where that is left to blockmix."""
+        if self.device != "auto":
+            return self
+        device, reason = choose_device(self.sampler, self.model, self.options, graph.n_nodes, graph.n_edges)
+        return replace(self, device=device, device_chosen=reason)
 
     @property
     def every(self) -> float:
@@ -198,7 +207,7 @@ class FitRequest:
         return {
             "model": model, "sampler": self.sampler, "options": asdict(self.options),
             "seed": self.seed, "chains": self.chains, "chosen": self.chosen, "model_chosen": self.model_chosen,
-            "device": self.device,
+            "device": self.device, "device_chosen": self.device_chosen,
         }  # fmt: skip
 
     @classmethod
@@ -207,8 +216,8 @@ class FitRequest:
         model = dict(values["model"])
         options = sampler_options(values["sampler"], values["options"], model["kind"])
         fixed = {name: values[name] for name in ("sampler", "seed", "chains", "chosen", "device")}
-        fixed["model_chosen"] = str(values.get("model_chosen", ""))
-        return cls(model=model.pop("kind"), options=options, **model, **fixed, **others)
+        fixed |= {name: str(values.get(name, "")) for name in ("model_chosen", "device_chosen")}
+        return cls(model=model.pop("kind"), options=options, **model, **(fixed | others))
 
     def _checked_options(self) -> Any:
         """Return the options object of the sampler; a setting without effect is an error."""

@@ -72,6 +72,7 @@ def build_posterior(
         "seconds": at.seconds,
         "total_seconds": total_seconds,
         "device": request.device,
+        "device_chosen_by": request.device_chosen or "user",
         "threads": threads,
         "peak_memory_bytes": peak_memory_bytes(),
         "python": platform.python_version(),

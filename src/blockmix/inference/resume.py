@@ -29,6 +29,7 @@ def resume(
     time_limit: float | None = None,
     checkpoint_every: float | None = None,
     threads: int | None = None,
+    device: str | None = None,
     progress: bool | None = None,
     callback: Callback | None = None,
 ) -> Posterior:
@@ -45,6 +46,8 @@ def resume(
         time_limit: stop after this many seconds of sampling, those already spent included. Either takes the
             place of all limits that the run had.
         checkpoint_every: seconds between checkpoints, 60 by default; 0 writes none.
+        device: where to compute from here on, as for `fit`; by default as the run was begun. On another device the
+            chain goes on from the same state, and rounding makes it another chain of the same law.
         threads, progress, callback: as for `fit`.
 
     >>> import tempfile, blockmix as bm
@@ -64,10 +67,17 @@ def resume(
         facts = start.facts if newest is None else _checked_facts(start, newest)
         limits = _resumed_limits(facts, sweeps, time_limit)
         watched = limits.pop("watched")
-        others = {"threads": threads, "checkpoint": place, "checkpoint_every": checkpoint_every}
+        others: dict[str, Any] = {
+            "threads": threads,
+            "checkpoint": place,
+            "checkpoint_every": checkpoint_every,
+        }
+        if device is not None:
+            others |= {"device": device, "device_chosen": ""}
         request = _request(start, others | limits)
         _compare_versions(start)
         graph, data = place.networks(start)
+        request = request.on_device(graph)
         plan = request.plan(graph, watched)
         if newest is not None:
             plan.remember(newest.arrays["plan"])

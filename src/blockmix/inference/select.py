@@ -24,7 +24,13 @@ from blockmix.samplers.starts.choose import choose_communities
 # The default grid: around the number of parts of the best hard partition.
 AROUND = (0.25, 0.5, 1.0, 2.0, 4.0)
 # Arguments of `fit` that are fields of a request; all others are settings of the sampler.
-_FIELDS = {field.name for field in fields(FitRequest)} - {"options", "chosen", "model_chosen", "patient"}
+_FIELDS = {field.name for field in fields(FitRequest)} - {
+    "options",
+    "chosen",
+    "model_chosen",
+    "device_chosen",
+    "patient",
+}
 
 
 class Candidate(NamedTuple):

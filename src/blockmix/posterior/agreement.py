@@ -29,4 +29,4 @@ class Agreement:
 
     def check(self, chains: list[LiveChain]) -> DiagnosticsTable:
         """Return the table of the samples that the chains have kept so far."""
-        return invariant_diagnostics(self, [chain.summary().kept.samples for chain in chains])
+        return invariant_diagnostics(self, [chain.draws() for chain in chains])

@@ -21,8 +21,8 @@ _COUNTS = (
     "seed", "chains", "sweeps", "warm_up", "samples", "node_updates", "threads", "nodes", "links", "resumed",
 )  # fmt: skip
 _TEXTS = (
-    "blockmix", "created", "sampler", "communities_chosen_by", "model_chosen_by", "stopped_by", "device", "python",
-    "graph_fingerprint",
+    "blockmix", "created", "sampler", "communities_chosen_by", "model_chosen_by", "stopped_by", "device",
+    "device_chosen_by", "python", "graph_fingerprint",
 )  # fmt: skip
 _SECONDS = ("seconds", "total_seconds")
 

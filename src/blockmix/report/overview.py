@@ -161,7 +161,7 @@ def _facts(known: dict[str, Any], command: str | None) -> list[tuple[str, str]]:
     seconds, total = known.get("seconds"), known.get("total_seconds")
     memory = known.get("peak_memory_bytes")
     machine = [
-        {"cpu": "processor"}.get(str(known.get("device")), str(known.get("device", ""))),
+        {"cpu": "processor", "cuda": "GPU"}.get(str(known.get("device")), str(known.get("device", ""))),
         counted(known["threads"], "thread") if "threads" in known else "",
         f"{memory / 2**30:.2g} GiB at most" if memory else "",
         f"Python {known['python']}" if "python" in known else "",

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from blockmix.samplers.contract import Approximation, Arrays, ChainKey, Info, Popular, Sampler, Startable
 from blockmix.stored import check_finite, check_layout
 from blockmix.tables.checks import check_summary
+from blockmix.tables.samples import PosteriorSample
 from blockmix.tables.summary import ChainSummary
 
 
@@ -35,6 +36,9 @@ class LiveChain(Protocol):
 
     def forecast(self) -> NDArray[np.float64]:
         """Return the link probabilities of the held-out pairs, averaged over the states so far."""
+
+    def draws(self) -> list[PosteriorSample]:
+        """Return the posterior samples kept."""
 
     def summary(self) -> ChainSummary:
         """Return the running summaries and the posterior samples kept."""
@@ -101,6 +105,10 @@ class HostChain:
         """Return the link probabilities of the held-out pairs."""
         return self._forecast
 
+    def draws(self) -> list[PosteriorSample]:
+        """Return the posterior samples kept."""
+        return self._summary.kept.samples
+
     def summary(self) -> ChainSummary:
         """Return the running summaries."""
         return self._summary
@@ -124,8 +132,8 @@ class HostChain:
         """Restore the chain that `arrays` was made from; raises `Damaged` where no chain wrote them."""
         check_layout(arrays, {"forecast": (np.float64, (len(pairs),))})
         check_finite("forecast", arrays["forecast"])
-        chain = cls(sampler, sampler.restore(_below("state_", arrays)), key, pairs)
-        if kept := _below("summary_", arrays):
+        chain = cls(sampler, sampler.restore(below("state_", arrays)), key, pairs)
+        if kept := below("summary_", arrays):
             shape = sampler.strengths(chain.state).shape
             popular = hasattr(sampler, "popularity")
             check_summary(kept, sampler.nodes, sampler.communities, shape, sampler.even_rest, popular)
@@ -134,6 +142,12 @@ class HostChain:
         return chain
 
 
-def _below(prefix: str, arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+def chain_of(sampler: Sampler) -> type[HostChain]:
+    """Return the class of a sampler's chains: that of its engine where the arrays of a chain are not on the host."""
+    found: type[HostChain] = getattr(sampler, "chain", HostChain)
+    return found
+
+
+def below(prefix: str, arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
     """Return the arrays whose names begin like this, by the rest of their names."""
     return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}

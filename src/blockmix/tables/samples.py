@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,6 +26,14 @@ def _kind(largest: int) -> type[np.unsignedinteger[Any]]:
     if largest < 2**8:
         return np.uint8
     return np.uint16 if largest < 2**16 else np.uint32
+
+
+def number_type(communities: int) -> type[np.unsignedinteger[Any]]:
+    """Return the type of the numbers of so many communities.
+
+    Never a single byte: the kernels for predictions would be compiled once more for it.
+    """
+    return _kind(max(communities, 2**8))
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,8 +63,7 @@ class PosteriorSample:
         counts = np.empty(len(rows.total), dtype=_kind(rows.words.shape[1] // 2))
         spread = len(strengths) - 1 if even_rest else 0
         used = count_used(rows, spread, counts)
-        # Never in a single byte: the kernels for predictions would be compiled once more for it.
-        communities = np.empty(used, dtype=_kind(max(len(strengths) - 1, 2**8)))
+        communities = np.empty(used, dtype=number_type(len(strengths) - 1))
         weights, rest = np.empty(used, np.uint16), np.empty(len(counts) if even_rest else 0, np.uint16)
         pack(rows, spread, communities, weights, rest)
         values, r = (
@@ -126,6 +133,14 @@ class SampleStore:
         popularity: NDArray[np.float32] | None = None,
     ) -> None:  # fmt: skip
         """Keep the state after sample `number` (from 0) if it is one of those to keep."""
+        self.offer_packed(
+            number,
+            len(rows.total),
+            lambda: PosteriorSample.of(sweep, rows, strengths, even_rest, popularity),
+        )
+
+    def offer_packed(self, number: int, nodes: int, pack: Callable[[], PosteriorSample]) -> None:
+        """Keep sample `number` (from 0) of so many nodes, which `pack` makes, if it is one of those to keep."""
         if number % self.every:
             return
         if self.limit is not None and len(self.samples) >= self.limit:
@@ -133,9 +148,9 @@ class SampleStore:
             self.every *= 2
             if number % self.every:
                 return
-        self.samples.append(PosteriorSample.of(sweep, rows, strengths, even_rest, popularity))
+        self.samples.append(pack())
         if self.limit is None:
-            self.limit = sample_limit(len(rows.total), self.samples[0].nbytes)
+            self.limit = sample_limit(nodes, self.samples[0].nbytes)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return everything the store is, for a checkpoint."""

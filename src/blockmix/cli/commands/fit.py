@@ -143,7 +143,14 @@ def fit(
         int | None,
         typer.Option(metavar="T", help="Processors to use; all by default.", rich_help_panel=_RUN),
     ] = None,
-    device: Annotated[str, typer.Option(help="Where to compute.", rich_help_panel=_RUN)] = "cpu",
+    device: Annotated[
+        str,
+        typer.Option(
+            help="Where to compute: cpu; cuda, one NVIDIA GPU (default sampler, more than 2,048 nodes); auto, the GPU "
+            "where there is one and the network is large enough.",
+            rich_help_panel=_RUN,
+        ),
+    ] = "cpu",
     model: Annotated[
         ModelKind,
         typer.Option(

@@ -39,6 +39,12 @@ def resume(
     threads: Annotated[
         int | None, typer.Option(metavar="T", help="Processors to use; all by default.")
     ] = None,
+    device: Annotated[
+        str | None,
+        typer.Option(
+            help="Where to compute from here on: cpu, cuda or auto; by default as the run was begun."
+        ),
+    ] = None,
     threshold: Annotated[
         float | None,
         typer.Option(
@@ -76,7 +82,7 @@ def resume(
     with RunFolder(folder) as place, guarded_run(place, checkpoint_every != 0):
         post = library_resume(
             place, sweeps=sweeps, time_limit=time_limit, checkpoint_every=checkpoint_every, threads=threads,
-            progress=not quiet,
+            device=device, progress=not quiet,
         )  # fmt: skip
         chosen = place.notes.get("threshold", 0.1) if threshold is None else threshold
         if place.ended and threshold is None and _whole(place, post):

@@ -14,7 +14,16 @@ from blockmix.samplers.scir.constants import BACKGROUND_HELD_DOWN, BACKGROUND_SH
 from blockmix.samplers.scir.diffusion import strengths as by_diffusion
 from blockmix.samplers.scir.diffusion.dense import update_dense_range
 from blockmix.samplers.scir.diffusion.sparse import update_range
-from blockmix.samplers.scir.frame import CURVED, LINKS_INSIDE, STATISTICS, Batch, Frame, Work, new_scratch
+from blockmix.samplers.scir.frame import (
+    CURVED,
+    LINKS_INSIDE,
+    STATISTICS,
+    Batch,
+    Frame,
+    NodePriors,
+    Work,
+    new_scratch,
+)
 from blockmix.samplers.scir.indicators import strengths as exact
 from blockmix.samplers.scir.indicators.in_turn import redraw_in_turn
 from blockmix.samplers.scir.indicators.pairs import PairEvents, empty_events, read_pairs_range
@@ -54,6 +63,10 @@ class CpuKernels:
         self.lists = empty_lists(k, problem.batches, self.listed_nodes * problem.nodes, problem.slots)
         self.predictor = Predictor(degrees == 0)
         self.concentration = ConcentrationMove(degrees, k, self.workers)
+
+    def priors(self, concentration: float) -> NodePriors:
+        """Return the priors of every node."""
+        return self.problem.priors(concentration)
 
     def _frame(self, state: ScirState, sweep: Sweep) -> Frame:
         problem = self.problem

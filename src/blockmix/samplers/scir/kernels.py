@@ -1,4 +1,4 @@
-"""What a sweep of `scir` is made of, one twin an engine: `cpu` (numba) and `reference` (plain Python)."""
+"""What a sweep of `scir` is made of, one twin an engine: `cpu` (numba), `cuda`, and `reference` (plain Python)."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from blockmix.samplers.scir.frame import NodePriors
 from blockmix.samplers.scir.problem import ScirState, Sweep
 
 
@@ -24,6 +25,9 @@ class Measures(NamedTuple):
 
 class ScirKernels(Protocol):
     """The parts of a sweep. `Scir.step` calls them in the only right order, with the reasons."""
+
+    def priors(self, concentration: float) -> NodePriors:
+        """Return what is believed of nodes for this K alpha, as the kernels read it."""
 
     def begin(self, state: ScirState, sweep: Sweep) -> None:
         """Prepare what a sweep needs of the strengths and rows as they are."""

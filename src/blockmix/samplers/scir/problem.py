@@ -127,20 +127,24 @@ class Problem:
         )
 
     def priors(self, concentration: float) -> NodePriors:
-        """Return alpha of every node for this K alpha, and the smallest phi it keeps: less where it has no links.
+        """Return alpha of every node for this K alpha, and the smallest phi it keeps: less where it has no links."""
+        linked = self.degrees > 0
+        alpha, smallest = self.two_priors(concentration)
+        return NodePriors(np.where(linked, alpha[1], alpha[0]), np.where(linked, smallest[1], smallest[0]))
+
+    def two_priors(self, concentration: float) -> NodePriors:
+        """Return the same for a node without links and for one with links.
 
         Where K alpha is neither given nor learned, nodes without links have one of their own.
         """
         k, smallest = self.communities, self.smallest(concentration)
         unlinked = concentration if self.learned else k * self.model.unlinked_concentration
-        linked = self.degrees > 0
-        alpha = np.where(linked, concentration / k, unlinked / k)
-        if self.whole:
-            return NodePriors(alpha, np.full(self.nodes, smallest))
-        without = smallest_kept(
-            unlinked, self.options.smallest * SMALLER_WITHOUT_LINKS, MOST_EXPECTED_BIRTHS_WITHOUT_LINKS
-        )
-        return NodePriors(alpha, np.where(linked, smallest, without))
+        without = smallest
+        if not self.whole:
+            without = smallest_kept(
+                unlinked, self.options.smallest * SMALLER_WITHOUT_LINKS, MOST_EXPECTED_BIRTHS_WITHOUT_LINKS
+            )
+        return NodePriors(np.array([unlinked / k, concentration / k]), np.array([without, smallest]))
 
     @property
     def in_turn(self) -> bool:

@@ -20,6 +20,7 @@ from blockmix.model import Model
 from blockmix.numerics.workers import Workers
 from blockmix.samplers.contract import Arrays, ChainKey, Info
 from blockmix.samplers.data import small_network
+from blockmix.samplers.live import HostChain
 from blockmix.samplers.scir.concentration import LEAST, MOST
 from blockmix.samplers.scir.constants import CONCENTRATION_HELD
 from blockmix.samplers.scir.kernels import ScirKernels
@@ -58,8 +59,20 @@ class Scir:
         self.nodes, self.communities, self.slots = self.problem.nodes, model.communities, self.problem.slots
         self.kernels = kernels_of(self.problem, self.engine)
 
+    @property
+    def chain(self) -> type[Any]:
+        """The class of this sampler's chains, by where their arrays are."""
+        if self.engine.name == "cuda":
+            from blockmix.samplers.scir.cuda.chain import CudaChain
+
+            return CudaChain
+        return HostChain
+
     def compile(self) -> None:
         """Compile the kernels, or load them from the cache, by a few steps on a network of six nodes."""
+        if self.engine.name == "cuda":
+            # they were compiled when they were made
+            return
         options = ScirOptions(
             moves=self.options.moves,
             non_links=self.options.non_links,
@@ -103,8 +116,11 @@ class Scir:
     def _state(
         self, rows: Rows, strengths: Strengths, sums: NDArray[np.int64], concentration: float, sweep: int
     ) -> ScirState:
-        priors = self.problem.priors(concentration)
-        return ScirState(rows, strengths, sums, concentration, priors, sweep)
+        put = self.engine.put
+        words = put(rows.words)
+        there = Rows(words, words.view(np.float32), put(rows.total))
+        priors = self.kernels.priors(concentration)
+        return ScirState(there, Strengths(*map(put, strengths)), put(sums), concentration, priors, sweep)
 
     def step(self, state: ScirState, key: ChainKey, warm_up: bool) -> Info:
         """Make one sweep: every node once, in batches, then the strengths, then K alpha where it is learned.
@@ -125,7 +141,7 @@ class Scir:
         # At first communities have to find their nodes: before that rows say little of K alpha.
         if self.problem.learned and not (warm_up and state.sweep < CONCENTRATION_HELD):
             state.concentration = kernels.draw_concentration(state, sweep)
-            state.priors = self.problem.priors(state.concentration)
+            state.priors = kernels.priors(state.concentration)
         state.sweep += 1
         measures = kernels.measures()._asdict()
         if self.problem.learned:
@@ -155,12 +171,13 @@ class Scir:
 
         Behind the end of a row is what an earlier, longer one has left there: that is no part of the state.
         """
-        used = np.logical_and.accumulate(state.rows.words[:, ::2] >= 0, axis=1)
+        get, words = self.engine.get, self.engine.get(state.rows.words)
+        used = np.logical_and.accumulate(words[:, ::2] >= 0, axis=1)
         return {
-            "words": np.where(np.repeat(used, 2, axis=1), state.rows.words, np.int32(-1)),
-            "total": state.rows.total,
-            "strengths": np.stack(state.strengths),
-            "sums": state.sums,
+            "words": np.where(np.repeat(used, 2, axis=1), words, np.int32(-1)),
+            "total": get(state.rows.total),
+            "strengths": np.stack([get(array) for array in state.strengths]),
+            "sums": get(state.sums),
             "concentration": np.array([state.concentration]),
             "sweep": np.int64(state.sweep).reshape(1),
         }
@@ -203,4 +220,8 @@ def kernels_of(problem: Problem, engine: Engine) -> ScirKernels:
         from blockmix.samplers.scir.reference.kernels import ReferenceKernels
 
         return ReferenceKernels(problem)
+    if engine.name == "cuda":
+        from blockmix.samplers.scir.cuda.kernels import CudaKernels
+
+        return CudaKernels(problem, engine)
     raise NotImplementedError(f"scir has no kernels for the engine {engine.name!r}")

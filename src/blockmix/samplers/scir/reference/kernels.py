@@ -14,6 +14,7 @@ from blockmix.errors import InputError
 from blockmix.model.reference import pair_likelihood
 from blockmix.samplers.scir.constants import BACKGROUND_HELD_DOWN, BACKGROUND_SHARE
 from blockmix.samplers.scir.diffusion.strengths import draw_theta
+from blockmix.samplers.scir.frame import NodePriors
 from blockmix.samplers.scir.kernels import Measures
 from blockmix.samplers.scir.problem import Problem, ScirState, Sweep
 from blockmix.samplers.scir.reference.concentration import draw_concentration
@@ -35,6 +36,10 @@ class ReferenceKernels:
         self.members = np.zeros((problem.communities, 2))
         self.fresh: dict[int, Row] = {}
         self._clear()
+
+    def priors(self, concentration: float) -> NodePriors:
+        """Return the priors of every node."""
+        return self.problem.priors(concentration)
 
     def _clear(self) -> None:
         self.links = np.zeros(self.problem.communities)
