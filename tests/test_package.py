@@ -242,6 +242,7 @@ def test_the_wheel_is_pure_python_and_complete(tmp_path):
             *sources(),
             SOURCE / "py.typed",
             *SOURCE.rglob("*.md"),
+            *SOURCE.rglob("*.cu"),
             *(SOURCE / "report" / "assets").rglob("*.*"),
         ]
     }
