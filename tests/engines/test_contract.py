@@ -69,7 +69,7 @@ def pair_of_samplers(data, model, options, workers, device):
 def other_nodes(engine, model, states):
     """How many nodes have memberships further apart than the engine's tolerance."""
     first, second = (
-        dense_memberships(Rows(words, words.view(np.float32), None), model.communities)
+        dense_memberships(Rows(words, words.view(np.float32), words[:, 0]), model.communities)
         for words in (engine.get(state.rows.words) for state in states)
     )
     return int((np.abs(first - second).max(axis=1) > engine.tolerance).sum())

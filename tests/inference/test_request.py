@@ -100,7 +100,11 @@ def test_manifests_of_earlier_versions_are_read():
     }  # fmt: skip
     request = FitRequest.from_manifest(stored)
     assert (request.communities, request.options.slots, request.chosen) == (4, 8, True)
-    expected = stored | {"model": stored["model"] | {"eta": (1.0, 1.0)}, "model_chosen": "", "device_chosen": ""}
+    expected = stored | {
+        "model": stored["model"] | {"eta": (1.0, 1.0)},
+        "model_chosen": "",
+        "device_chosen": "",
+    }
     assert request.manifest() == expected | {"options": stored["options"] | {"weighted": True, "exact": None}}
 
 
