@@ -8,7 +8,6 @@ import pytest
 
 import blockmix as bm
 from blockmix.cli.record import record
-from blockmix.errors import InputError
 from blockmix.graph.split import hold_out
 from blockmix.inference.result import _popularity
 from blockmix.inference.run_folder.results import write_results
@@ -67,8 +66,6 @@ def test_evidence_is_not_defined_and_no_community_is_hidden(post):
     assert post.clear.all()
     assert (np.diff(post.sizes) <= 0).all()
     assert not disassortative(post)
-    with pytest.raises(InputError, match="popularity model"):
-        post.transform([post.graph.labels[0]])
 
 
 def test_the_record_has_the_model_and_the_matched_auc(post):
@@ -87,6 +84,17 @@ def test_popularities_are_pooled_with_the_weights_of_the_chains():
     assert found["popularity_mean"][0] == pytest.approx(1.5)
     # Mean square 0.75 (1 + 4) + 0.25 * 9, less 1.5 squared.
     assert found["popularity_sd"][0] == pytest.approx(np.sqrt(6.0 - 2.25))
+
+
+def test_a_node_placed_by_its_links_has_the_popularity_of_the_fit(post):
+    """A node of middling degree given as a new one: the one that is there, without a link to it, hardly counts."""
+    nodes = np.argsort(-post.graph.degrees)[[15, 30, 45, 60]]
+    links = {int(a): post.graph.labels.take(post.graph.neighbors_of(a)) for a in nodes}
+    answer = post.transform(links)
+    for a in nodes.tolist():
+        rows = [row for row in answer if row.node == a]
+        assert rows[0].community == post.node(post.graph.labels[a])["community"][0]
+        assert rows[0].popularity == pytest.approx(post.popularity_mean[a], rel=0.25)
 
 
 def test_agreement_predicts_as_the_result_does(post):

@@ -112,7 +112,7 @@ class DegreeCalibration:
         worst = [self.worst(self.linked), self.worst(~self.linked)]
         found = [
             f"Links between {self._ends(i)} are {_times(self.ratio[i])} predicted ({self.confidence:.0%} interval "
-            f"{self.lower[i]:.2g} to {self.upper[i]:.2g} times)."
+            f"{_plain(self.lower[i])} to {_plain(self.upper[i])} times)."
             for i in worst
             if i is not None
         ]
@@ -237,7 +237,16 @@ def _times(ratio: float) -> str:
     >>> _times(3.04), _times(0.25), _times(0.0)
     ('3 times as many as', '0.25 times as many as', 'absent where some were')
     """
-    return f"{ratio:.2g} times as many as" if ratio > 0.0 else "absent where some were"
+    return f"{_plain(ratio)} times as many as" if ratio > 0.0 else "absent where some were"
+
+
+def _plain(ratio: float) -> str:
+    """Return a ratio with two digits or more, never as a power of ten.
+
+    >>> _plain(3.04), _plain(118.2), _plain(float("inf"))
+    ('3', '118', 'inf')
+    """
+    return f"{ratio:,.0f}" if 99.5 <= ratio < float("inf") else f"{ratio:.2g}"
 
 
 def _parts(number: NDArray[Any], kinds: NDArray[Any]) -> Iterable[NDArray[np.int64]]:

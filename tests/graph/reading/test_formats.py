@@ -233,3 +233,19 @@ def test_a_large_matrix_is_read_as_one(read):
     text = io.StringIO()
     np.savetxt(text, matrix, fmt="%d", delimiter=",")
     assert read(text.getvalue()).n_edges == matrix.sum() // 2
+
+
+def test_graphml_types_of_other_programs_are_read_as_text(tmp_path):
+    """graph-tool writes vectors with types that GraphML does not have."""
+    file = tmp_path / "network.graphml"
+    file.write_text(
+        GRAPHML.replace('attr.type="string"', 'attr.type="vector_float"').replace(">x<", ">0.5, 1<")
+    )
+    graph = read_graph(file)
+    assert (graph.n_nodes, graph.n_edges) == (5, 4)
+    assert list(graph.attributes) == ["club"]
+
+
+def test_a_file_of_graph_tool_is_named():
+    with pytest.raises(GraphFormatError, match=r"graph-tool file.*g\.save"):
+        read_graph(io.BytesIO("⛾ gt".encode() + b"\x01\x00"))

@@ -157,7 +157,9 @@ class Answers:
     def transform(self, links: Mapping[Any, Iterable[Label]] | Iterable[Label], *, seed: int = 0) -> Answer:
         """Return the memberships of new nodes from their links to known ones, without a new fit.
 
-        `links` maps each new node to the labels that it is linked to; a list of labels is one new node.
+        `links` maps each new node to the labels that it is linked to; a list of labels is one new node. Everything else
+        stays at its posterior mean. The popularity model adds the popularity of the new node. Shares in communities
+        that no neighbour is in are left out: with few links the others add up to less than one.
         """
         from blockmix.posterior.answers.place import transform
 

@@ -114,15 +114,6 @@ def check_top(top: Any, name: str = "top") -> int:
     return int(top)
 
 
-def refuse_popular(post: Posterior, what: str) -> None:
-    """Raise an error where the popularity model has no answer."""
-    if post.popularity_mean is not None:
-        raise InputError(
-            f"{what} is not possible in the popularity model, where its own popularity is not known: fit with "
-            "model='assortative'"
-        )
-
-
 def refuse_general(post: Posterior, what: str) -> None:
     """Raise an error where the general model has no answer."""
     if post.blocks_mean is not None:

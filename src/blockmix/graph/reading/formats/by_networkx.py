@@ -59,8 +59,19 @@ def _one_line(error: Exception) -> str:
     return "".join(c if c.isprintable() else "?" for c in text)
 
 
+class _Types(dict[str, Any]):
+    """The types of GraphML attributes; those of other programs, such as vector_float of graph-tool, are text."""
+
+    def __missing__(self, name: str) -> type[str]:
+        return str
+
+
 def _graphml(networkx: Any, data: bytes) -> tuple[Any, str | None]:
-    return networkx.read_graphml(io.BytesIO(data)), None
+    reader = networkx.GraphMLReader()
+    reader.python_type = _Types(reader.python_type)
+    found = list(reader(path=io.BytesIO(data)))
+    # Without a graph the namespace may be missing, which this function mends.
+    return found[0] if found else networkx.read_graphml(io.BytesIO(data)), None
 
 
 def _gexf(networkx: Any, data: bytes) -> tuple[Any, str | None]:

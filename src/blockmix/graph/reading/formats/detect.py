@@ -51,6 +51,7 @@ _REFUSED_BINARY = {
     ),
     b"7z\xbc\xaf": ("a 7z archive", "Unpack it and name the file with the links."),
     b"Rar!": ("a RAR archive", "Unpack it and name the file with the links."),
+    b"\xe2\x9b\xbe gt": ("a graph-tool file", 'Write it as GraphML: g.save("network.graphml").'),
     b"ARROW1": ("an Arrow file", "Write it as Parquet or CSV."),
     b"\x1f\x8b": ("compressed twice", "Unpack it once."),
     b"PK\x03\x04": ("a zip archive inside another file", "Unpack it once."),
