@@ -248,7 +248,7 @@ def test_what_is_missing_is_named_in_every_phase():
     plan = Plan()
     assert plan.missing(50) == "a warm-up whose score has settled, at most 1,000 sweeps"
     plan.sampling_begins(200)
-    assert plan.missing(290) == "110 sweeps"
+    assert plan.missing(290) == "110 sweeps until the chains are compared"
     assert plan.missing(410) == "a settled score"
     plan.add_check(400, DISAGREE)
     assert plan.missing(410) == "a settled score, R-hat above 1.05 for 30%"
@@ -261,20 +261,26 @@ def test_what_is_missing_is_named_in_every_phase():
 
 def test_the_time_left_rests_on_the_present_speed_and_the_limits():
     assert Plan(sweeps=100).seconds_left(10, 50.0, None) is None
-    assert Plan(sweeps=100).seconds_left(10, 50.0, 0.1) == pytest.approx(9.0)
-    assert Plan(time_limit=60.0).seconds_left(10, 50.0, None) == 10.0
-    assert Plan(sweeps=100, time_limit=60.0).seconds_left(10, 50.0, 0.01) == pytest.approx(0.9)
-    assert Plan(time_limit=60.0).seconds_left(10, 70.0, None) == 0.0
-    plan = Plan()
-    assert plan.seconds_left(100, 1.0, None) is None
-    assert plan.seconds_left(100, 1.0, 0.1) == pytest.approx((2 * MOST_WARM_UP - 100) * 0.1)
-    assert Plan(warm_up=300).seconds_left(100, 1.0, 0.1) == pytest.approx((2 * 300 - 100) * 0.1)
+    assert Plan(sweeps=100).seconds_left(10, 50.0, 0.1) == pytest.approx((9.0, 9.0))
+    assert Plan(time_limit=60.0).seconds_left(10, 50.0, None) == (10.0, 10.0)
+    assert Plan(sweeps=100, time_limit=60.0).seconds_left(10, 50.0, 0.01) == pytest.approx((0.9, 0.9))
+    assert Plan(time_limit=60.0).seconds_left(10, 70.0, None) == (0.0, 0.0)
+    assert Plan().seconds_left(100, 1.0, None) is None
+
+
+def test_a_run_without_limits_may_end_at_the_next_comparison_or_at_its_limit():
+    plan = Plan(most=5000)
+    # In the warm-up: if it ended now, its chains would first be compared after as many sweeps again.
+    assert plan.seconds_left(100, 1.0, 0.1) == pytest.approx((0.1 * (240 - 100), 0.1 * (5000 - 100)))
+    assert plan.seconds_left(300, 1.0, 0.1) == pytest.approx((0.1 * (600 - 300), 0.1 * (5000 - 300)))
+    assert Plan(warm_up=300, most=5000).seconds_left(100, 1.0, 0.1)[0] == pytest.approx(0.1 * (600 - 100))
     plan.sampling_begins(200)
-    assert plan.seconds_left(300, 1.0, 0.1) == pytest.approx((400 - 300) * 0.1)
+    assert plan.seconds_left(300, 1.0, 0.1) == pytest.approx((0.1 * (400 - 300), 0.1 * (5000 - 300)))
     plan.add_check(400, table(False, times=10.0))
-    assert plan.seconds_left(450, 1.0, 0.1) == pytest.approx((200 + 10 * 200 - 450) * 0.1)
-    plan.add_check(400, DISAGREE)
-    assert plan.seconds_left(450, 1.0, 0.1) == pytest.approx((200 + LEAST_LIMIT - 450) * 0.1)
+    # The next comparison is after a quarter more sampling sweeps; it may find that the chains will not agree in time.
+    assert plan.seconds_left(410, 1.0, 0.1) == pytest.approx((0.1 * (450 - 410), 0.1 * (2200 - 410)))
+    plan.add_check(450, DISAGREE)
+    assert plan.seconds_left(1190, 1.0, 0.1) == pytest.approx((0.1 * 10, 0.1 * (200 + LEAST_LIMIT - 1190)))
 
 
 def test_where_the_end_depends_on_scores_the_share_done_is_unknown():

@@ -175,7 +175,8 @@ class Run:
         left = self.plan.seconds_left(at.sweep, at.seconds, self._pace.seconds_a_sweep)
         speed = at.updates / max(at.seconds, 1e-9)
         missing = self.plan.missing(at.sweep)
-        report = Report(at.sweep, at.warm_up, at.seconds, speed, share, left, scores, missing)
+        least, most = (None, None) if left is None else left
+        report = Report(at.sweep, at.warm_up, at.seconds, speed, share, most, scores, missing, least)
         self.display.update(report)
         if self.checkpointer is not None:
             self.checkpointer.update(report)

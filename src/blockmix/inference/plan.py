@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,6 +40,13 @@ UNWATCHED_WARM_UP, UNWATCHED_SWEEPS = 200, 500
 
 # Sweeps are part of the key of random numbers, 32 bits wide.
 MOST_COUNTED = 4_000_000_000
+
+
+class TimeLeft(NamedTuple):
+    """Seconds until a run may end, and until it ends in any case, as far as the last comparison of its chains tells."""
+
+    least: float
+    most: float
 
 
 class Checked(Protocol):
@@ -168,10 +175,7 @@ class Plan:
         """
         if not self._open_ended or self._began is None:
             return False
-        due = self._first_check()
-        while due < sweep:
-            due = _round_up(self._began + CHECK_AGAIN * (due - self._began))
-        return sweep == due
+        return sweep == self._check_from(sweep)
 
     def add_check(self, sweep: int, table: Checked) -> None:
         """Note what a comparison of the chains gave; where it cannot tell, the score decides alone."""
@@ -225,25 +229,30 @@ class Plan:
             shares.append(seconds / self.time_limit)
         return min(max(shares), 1.0) if shares else None
 
-    def seconds_left(self, sweep: int, seconds: float, seconds_a_sweep: float | None) -> float | None:
+    def seconds_left(self, sweep: int, seconds: float, seconds_a_sweep: float | None) -> TimeLeft | None:
         """Estimate the seconds that are left; None while nothing can tell.
 
-        Of a run without limits they rest on the last comparison of the chains; before the first one it is the time
-        until then, and in the warm-up the time until then if the warm-up lasts as long as it may.
+        Where sweeps or the time are given both ends are the same. A run without limits may end at the next comparison
+        of its chains, or as late as the last comparison says that they will agree; before the first one, at its limit.
         """
-        found = []
-        if self.time_limit is not None:
-            found.append(self.time_limit - seconds)
-        last = self.sweeps
-        if self._open_ended and self._began is None:
-            longest = self._most_warm_up if self.watched else UNWATCHED_WARM_UP
-            last = 2 * (longest if self.warm_up is None else self.warm_up)
-        elif self._open_ended and self._began is not None:
-            sampled = self._needed if self._waits else self.most_sampled
-            last = self._first_check() if sweep < self._first_check() else self._began + math.ceil(sampled)
-        if last is not None and seconds_a_sweep is not None:
-            found.append((last - sweep) * seconds_a_sweep)
-        return max(min(found), 0.0) if found else None
+        least = [] if self.time_limit is None else [self.time_limit - seconds]
+        most = list(least)
+        if seconds_a_sweep is not None and (self.sweeps is not None or self._open_ended):
+            first, last = (self.sweeps, self.sweeps) if self.sweeps is not None else self._ends(sweep)
+            least.append((first - sweep) * seconds_a_sweep)
+            most.append((last - sweep) * seconds_a_sweep)
+        return TimeLeft(max(min(least), 0.0), max(min(most), 0.0)) if least else None
+
+    def _ends(self, sweep: int) -> tuple[int, int]:
+        """Return the first and the last sweep at which a run without limits may end, as far as it can tell now."""
+        if self._began is None:
+            begins = max(sweep, min(FEWEST_SWEEPS, self._most_warm_up) if self.watched else UNWATCHED_WARM_UP)
+            first = self._first_check(begins if self.warm_up is None else self.warm_up)
+            return first, max(self.most, first)
+        if sweep < self._first_check():
+            return self._first_check(), self._began + self._allowed
+        end = self._began + math.ceil(self._needed if self._waits else self.most_sampled)
+        return min(self._check_from(sweep + 1), end), end
 
     def missing(self, sweep: int) -> str:
         """Return in a few words what must still happen before a run without limits ends; else empty."""
@@ -253,7 +262,7 @@ class Plan:
             score = " whose score has settled" if self.watched else ""
             return f"a warm-up{score}, at most {self._most_warm_up if self.watched else UNWATCHED_WARM_UP:,} sweeps"
         if sweep < self._first_check():
-            return f"{self._first_check() - sweep:,} sweeps"
+            return f"{self._first_check() - sweep:,} sweeps until the chains are compared"
         parts = [] if self._settled(sweep) else ["a settled score"]
         return ", ".join([*parts, *filter(None, [self._missing])]) or "the next comparison of the chains"
 
@@ -291,9 +300,16 @@ class Plan:
     def _open_ended(self) -> bool:
         return self.sweeps is None and self.time_limit is None
 
-    def _first_check(self) -> int:
+    def _check_from(self, sweep: int) -> int:
+        """Return the first sweep from here on after which the chains are compared."""
+        began, due = self._began or 0, self._first_check()
+        while due < sweep:
+            due = _round_up(began + CHECK_AGAIN * (due - began))
+        return due
+
+    def _first_check(self, began: int | None = None) -> int:
         """Return the sweep after which chains are first compared: as many were sampled as warmed up, or a few more."""
-        began = self._began or 0
+        began = (self._began or 0) if began is None else began
         least = FEWEST_SWEEPS if self.watched else min(UNWATCHED_SWEEPS - UNWATCHED_WARM_UP, self._allowed)
         return _round_up(began + max(least, began))
 

@@ -21,6 +21,8 @@ NOTEBOOK_EVERY = 0.2
 # first sweeps of a run wait for caches, for the start and for other threads.
 LOOK_BACK = 30
 LEAST_SECONDS, LEAST_SWEEPS = 1.0, 5
+# Times left whose ratio is above this are told as one.
+CLOSE = 0.8
 
 
 @dataclass(frozen=True)
@@ -28,7 +30,7 @@ class Report:
     """The progress of a run after a sweep. `share` is None where the end is not known in advance.
 
     `missing` names what must still happen before the run ends by itself; `seconds_left` is then an estimate from the
-    last comparison of the chains.
+    last comparison of the chains, and `seconds_left_least` the seconds until the run may end if all is well.
     """
 
     sweep: int
@@ -39,6 +41,7 @@ class Report:
     seconds_left: float | None
     scores: Scores | None
     missing: str = ""
+    seconds_left_least: float | None = None
 
 
 Callback = Callable[[Report], Any]
@@ -111,10 +114,21 @@ def time_left(report: Report) -> str:
     >>> time_left(Report(50, False, 3.0, 1e6, None, 12.3, None, "R-hat above 1.05 for 34%"))
     'about 12 s left; missing: R-hat above 1.05 for 34%'
     """
-    left = "" if report.seconds_left is None else f"{duration(report.seconds_left)} left"
-    if not report.missing:
-        return left
-    return (f"about {left}; " if left else "") + f"missing: {report.missing}"
+    left = seconds_in_words(report.seconds_left_least, report.seconds_left, bool(report.missing))
+    return "; ".join(part for part in (left, report.missing and f"missing: {report.missing}") if part)
+
+
+def seconds_in_words(least: float | None, most: float | None, estimate: bool) -> str:
+    """Return the time left in words: one time, or two where the run may end much before the latter.
+
+    >>> seconds_in_words(11.9, 12.3, True), seconds_in_words(20.0, 540.0, True), seconds_in_words(12.0, 12.0, False)
+    ('about 12 s left', '20 s to 9 min left', '12 s left')
+    """
+    if most is None:
+        return ""
+    if estimate and least is not None and least < CLOSE * most and duration(least) != duration(most):
+        return f"{duration(least)} to {duration(most)} left"
+    return f"{'about ' if estimate else ''}{duration(most)} left"
 
 
 class Plain:

@@ -126,14 +126,17 @@ def lines(folder: Path, record: dict[str, Any]) -> list[str]:
 
 
 def _progress(record: dict[str, Any]) -> list[str]:
+    from blockmix.inference.progress import seconds_in_words
+
     share, left, scores = record["share"], record["seconds_left"], record["scores"]
+    least = record.get("seconds_left_least")
     goal = "" if record.get("sweeps") is None else f" of {record['sweeps']:,}"
     line = f"{record['phase']}, sweep {record['sweep']:,}{goal}, {record['seconds']:,.1f} s"
     line += f", {record['updates_per_second']:,.0f} updates/s"
     missing = record.get("missing")
     if record["state"] == "running":
         line += "" if share is None else f"; {share:.0%} done"
-        line += "" if left is None else f", {'about ' if missing else ''}{left:,.0f} s left"
+        line += "" if left is None else f", {seconds_in_words(least, left, bool(missing))}"
     found = [line]
     if missing and record["state"] == "running":
         found.append(f"missing: {missing}")

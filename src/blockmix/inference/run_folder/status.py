@@ -31,7 +31,7 @@ RUNNING, DONE, INTERRUPTED, TERMINATED, FAILED, DEAD = (
 # What is not known when a run begins.
 _LATER = (
     "sweep", "seconds", "updates_per_second", "share", "seconds_left", "scores", "checkpoint_sweep",
-    "checkpoint_seconds", "checkpoint_bytes", "message", "missing",
+    "checkpoint_seconds", "checkpoint_bytes", "message", "missing", "seconds_left_least",
 )  # fmt: skip
 
 
@@ -39,7 +39,7 @@ _LATER = (
 _NEEDED = ("nodes", "links", "communities", "pid")
 _NUMBERS = (
     *_NEEDED, "chains", "seed", "sweep", "seconds", "updates_per_second", "share", "seconds_left", "checkpoint_sweep",
-    "checkpoint_seconds", "checkpoint_bytes", "sweeps",
+    "checkpoint_seconds", "checkpoint_bytes", "sweeps", "seconds_left_least",
 )  # fmt: skip
 
 
@@ -64,6 +64,7 @@ class StatusFile:
             "phase": "warm-up" if report.warm_up else "sampling", "sweep": report.sweep,
             "seconds": report.seconds, "updates_per_second": report.updates_per_second,
             "share": report.share, "seconds_left": report.seconds_left, "scores": scores, "missing": report.missing,
+            "seconds_left_least": report.seconds_left_least,
         }  # fmt: skip
         if time.monotonic() - self._written >= WRITE_EVERY:
             self.write()
