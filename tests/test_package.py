@@ -1,12 +1,14 @@
 """The package as a whole: what importing it costs, how its layers depend on each other, its documents."""
 
 import ast
+import contextlib
 import importlib
 import importlib.metadata
 import importlib.util
 import os
 import pkgutil
 import re
+import signal
 import subprocess
 import sys
 import tarfile
@@ -358,7 +360,7 @@ def test_the_ten_lines_of_python_in_the_readme_run(tmp_path):
     lines = readme_block("python")
     assert len(lines.splitlines()) == 10
     done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", lines], cwd=tmp_path, timeout=300, check=False
+        [sys.executable, "-W", "error", "-c", lines], cwd=tmp_path, timeout=1200, check=False
     )
     assert done.returncode == 0
     assert blockmix.load(tmp_path / "result").graph.n_nodes == 77
@@ -370,12 +372,14 @@ def test_the_ten_lines_of_command_line_in_the_readme_run(tmp_path):
     lines = readme_block("bash")
     assert len(lines.splitlines()) == 10
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-    done = subprocess.run(
-        ["bash", "-euo", "pipefail", "-c", lines],
-        cwd=tmp_path,
-        env=os.environ | {"PATH": path},
-        timeout=300,
-        check=False,
-    )
-    assert done.returncode == 0
+    command = ["bash", "-euo", "pipefail", "-c", lines]
+    environment = os.environ | {"PATH": path}
+    with subprocess.Popen(command, cwd=tmp_path, env=environment, start_new_session=True) as shell:
+        try:
+            # Seconds on a machine of its own; a machine that does other work may take many times as long.
+            assert shell.wait(timeout=1200) == 0
+        finally:
+            # A shell that is killed leaves the fit that it waits for running.
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(shell.pid, signal.SIGKILL)
     assert len((tmp_path / "run" / "communities.txt").read_text().splitlines()) == 20
