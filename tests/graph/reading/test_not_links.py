@@ -22,6 +22,78 @@ def test_an_arrow_is_no_node(arrow):
     assert list(read(text, columns=(1, 3)).labels) == ["a", "b", "c"]
 
 
+def test_an_arrow_between_commas_is_no_node():
+    with pytest.raises(GraphFormatError, match="looks like links with an arrow"):
+        read("a,->,b\nb,->,c\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "columns"),
+    [
+        ("ann pp bob\nbob pp cem\ncem pp ann\n", (1, 3)),
+        ("ann\tpp\tbob\tdan\nbob\tpp\tcem\ncem\tpp\tann\n", (1, 3)),
+        ("edge a b\nedge b c\nedge c a\n", (2, 3)),
+        ("1,knows,2\n2,knows,3\n3,knows,1\n", (1, 3)),
+    ],
+)
+def test_the_kind_of_a_link_is_no_node(text, columns):
+    with pytest.raises(GraphFormatError, match="with their kind in column") as refused:
+        read(text)
+    assert f"--columns {columns[0]},{columns[1]}" in str(refused.value)
+    assert read(text, columns=columns).n_nodes == 3
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ann hub bob\nbob hub cem\n",  # two lines may be a star with remarks
+        "ann hub 1\nbob hub 2\ncem hub 3\n",  # weights
+        "1 7 2\n2 7 3\n3 7 1\n",  # a star of numbers, with weights
+        "source kind target\n" + "ann pp bob\nbob pp ann\n" * 10,  # the header says it
+        "ann dan bob\nbob dan cem\ndan eve ann\n",  # dan is a node
+    ],
+)
+def test_a_column_of_labels_is_not_taken_for_kinds(text):
+    assert "kind in column" not in str(lookalike(text.encode(), ""))
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("(1, 2)\n(2, 3)\n", "Python text"), ("[(1, 2), (2, 3)]\n", "Python text"), ("[('a b', 'c')]", "Python text"),
+        ("{'ann': ['bob']}\n", "Python text"), ("| a | b |\n|---|---|\n| 1 | 2 |\n", "a Markdown table"),
+        ("*node data\nID name\n1 a\n", "UCINET VNA"), ("// made by x\na b\n", "comments"), ("; x\na b\n", "comments"),
+        ("c remark\np edge 3 2\ne 1 2\n", "DIMACS"), ("p sp 3 2\na 1 2 5\n", "DIMACS"),
+    ],
+)  # fmt: skip
+def test_other_notations_are_named(text, what):
+    with pytest.raises(GraphFormatError, match=f"looks like .*{what}"):
+        read(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["(a) (b)\n(b) (c)\n", "(S)-x,(R)-y\n(R)-y,z\n", "p edge\nedge q\n", "|a b\nb c\n"]
+)
+def test_labels_with_marks_are_labels(text):
+    assert read(text).n_edges == 2
+
+
+def test_what_the_file_may_not_have_meant_is_remarked():
+    notes = str(read("sender;recipients\nann;bob\nbob;cem\nNA;bob\n").summary)
+    assert "'sender' and 'recipients' in the first line occur nowhere else" in notes
+    assert "a node is called 'NA' (1 link)" in notes
+    clean = str(read("ann;bob\nbob;cem\ncem;Nan\nNAOMI;ann\n").summary)
+    assert "occur nowhere" not in clean
+    assert "is called" not in clean
+    assert list(read("sender;recipients\nann;bob\nbob;cem\n", header=True).labels) == ["ann", "bob", "cem"]
+
+
+@pytest.mark.parametrize("header", ["date,caller,callee,s", "t,Origin,Destination,n", "x,Quelle,Ziel,y"])
+def test_the_ends_of_a_link_have_many_names(header):
+    graph = read(f"{header}\n2020,ann,bob,1\n2021,bob,cem,1\n")
+    assert list(graph.labels) == ["ann", "bob", "cem"]
+
+
 def test_a_dash_that_is_a_label_somewhere_is_no_arrow():
     assert read("a - 1\nb c 2\n").n_nodes == 4
 

@@ -22,7 +22,11 @@ NAMES = {BLANKS: "blanks", TABS: "tabs", COMMAS: "commas", SEMICOLONS: "semicolo
 Column = str | int
 
 # Words that name the two ends of a link, each with its counterpart.
-_ENDS = (("source", "target"), ("from", "to"), ("src", "dst"), ("src", "dest"), ("sender", "receiver"))
+_ENDS = (
+    ("source", "target"), ("from", "to"), ("src", "dst"), ("src", "dest"), ("sender", "receiver"),
+    ("sender", "recipient"), ("caller", "callee"), ("origin", "destination"), ("citing", "cited"),
+    ("follower", "followee"), ("quelle", "ziel"), ("von", "nach"), ("origen", "destino"), ("origine", "destination"),
+)  # fmt: skip
 _NUMBERED = re.compile(r"(node|vertex|person|user|id|actor|entity|member)[ _.-]?(?:id[ _.-]?)?([12ab])")
 
 

@@ -14,6 +14,7 @@ from blockmix.graph.graph import Graph
 from blockmix.graph.reading.dialect import Column, Dialect
 from blockmix.graph.reading.edge_list import read_edge_list
 from blockmix.graph.reading.formats.detect import check_format, detect
+from blockmix.graph.reading.formats.doubts import with_doubts
 from blockmix.graph.reading.named import described, with_nodes
 from blockmix.graph.reading.nodes import NodeList, read_nodes
 from blockmix.graph.reading.source import Source
@@ -86,7 +87,9 @@ def read_graph(
 def _read_table(source: Source, kind: str, dialect: Dialect, nodes: NodeList | None, threads: int) -> Graph:
     isolated = None if nodes is None else nodes.labels
     if kind == "edges":
-        return described(read_edge_list(source, dialect, isolated, threads), nodes)
+        graph = read_edge_list(source, dialect, isolated, threads)
+        unknown = dialect.header is None and graph.summary is not None and graph.summary.header is None
+        return described(with_doubts(graph, unknown), nodes)
     from blockmix.graph.reading.formats.parquet import read_parquet
 
     return described(read_parquet(source, dialect, isolated), nodes)

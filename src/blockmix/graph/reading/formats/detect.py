@@ -69,6 +69,15 @@ _REFUSED_TEXT = (
     (re.compile(rb"<(\?xml|!doctype|[a-z][\w:.-]*\s+[\w:.-]+\s*=)", re.IGNORECASE), "XML, but neither GraphML nor GEXF",
      "Write the links as an edge list."),
     (re.compile(rb"dl\s+n\s*=", re.IGNORECASE), "UCINET DL", "Write the links as an edge list."),
+    (re.compile(rb"\*(node|tie) (data|properties)\b", re.IGNORECASE), "UCINET VNA", "Write the links as an edge list."),
+    (re.compile(rb"\[?\s*\([^()\n,]+,[^()\n]+\)\s*([,\]\n]|$)"), "Python text, pairs in brackets",
+     "Write one link a line, two labels separated by a tab, or give the pairs themselves to blockmix."),
+    (re.compile(rb"\{\s*'"), "Python text, a dictionary", "Write one link a line, two labels separated by a tab."),
+    (re.compile(rb"\|[^\n]*\|[ \t]*\r?\n[ \t]*\|[ \t]*:?--[-\s:|]*\n"), "a Markdown table", "Save it as CSV."),
+    (re.compile(rb"(//|;|--)\s"), "a list whose comments begin with other marks than # and %",
+     "Begin comments with #, or remove them."),
+    (re.compile(rb"(c\s[^\n]*\n)*p\s+(edge|edges|col|sp|max)\s+\d", re.IGNORECASE), "DIMACS",
+     "Keep the lines of links alone, without their first letter."),
 )  # fmt: skip
 # The mark of a tar archive, and where it is.
 _TAR, _TAR_AT = b"ustar", 257

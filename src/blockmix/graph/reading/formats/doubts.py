@@ -1,0 +1,70 @@
+"""What may be wrong with a list of links that could be read: remarks for the summary, no errors.
+
+Column names that are not recognised become two nodes, linked to each other alone; cells without a value become a node
+called "nan". Both are links like any other, and only the user knows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from blockmix.errors import readable
+from blockmix.graph.graph import Graph
+
+# What programs write into a cell without a value.
+_NO_VALUE = ("nan", "NaN", "NAN", "null", "NULL", "None", "NA", "N/A", "#N/A", "<NA>", "undefined")
+# A list this short may well begin with a pair of its own.
+_FEWEST_LINKS = 3
+
+
+def with_doubts(graph: Graph, header_unknown: bool) -> Graph:
+    """Return the network with remarks in its summary about what the file may not have meant.
+
+    >>> graph = Graph.from_edges([("sender", "to"), ("ann", "nan"), ("ann", "bob"), ("bob", "cem")])
+    >>> print("; ".join(with_doubts(graph, True).summary.notes).replace("; ", chr(10)))
+    'sender' and 'to' in the first line occur nowhere else: if they name columns, say header=True (--header)
+    a node is called 'nan' (1 link): if these cells have no value, remove their lines
+    """
+    if graph.summary is None or graph.labels.kind != "text":
+        return graph
+    notes = [*(_unknown_header(graph) if header_unknown else []), *_missing_values(graph)]
+    return (
+        replace(graph, summary=replace(graph.summary, notes=(*graph.summary.notes, *notes)))
+        if notes
+        else graph
+    )
+
+
+def _unknown_header(graph: Graph) -> list[str]:
+    """Text labels are numbered by first appearance: the first line is that of nodes 0 and 1."""
+    degrees = graph.degrees
+    if graph.n_edges < _FEWEST_LINKS or degrees[0] != 1 or degrees[1] != 1 or graph.neighbors_of(0)[0] != 1:
+        return []
+    first, second = (readable(str(graph.labels[node])) for node in (0, 1))
+    return [
+        f"{first} and {second} in the first line occur nowhere else: if they name columns, say header=True (--header)"
+    ]
+
+
+def _missing_values(graph: Graph) -> list[str]:
+    offsets, text = graph.labels.text_offsets, graph.labels.text
+    assert offsets is not None
+    assert text is not None
+    lengths = np.diff(offsets)
+    found = []
+    for word in _NO_VALUE:
+        same = np.flatnonzero(lengths == len(word))
+        for letter, byte in enumerate(word.encode()):
+            same = same[text[offsets[same] + letter] == byte]
+        found += [
+            f"a node is called {word!r} ({_links(int(graph.degrees[node]))}): if these cells have no value, remove "
+            "their lines"
+            for node in same.tolist()
+        ]
+    return found
+
+
+def _links(count: int) -> str:
+    return "1 link" if count == 1 else f"{count:,} links"
