@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -12,22 +11,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockmix.errors import InputError
-from blockmix.evaluate import (
-    CalibrationTable,
-    DegreeCalibration,
-    Scores,
-    calibration,
-    calibration_by_degree,
-    score,
-)
-from blockmix.evaluate.null_models import NullComparison, compare_with_null
+from blockmix.evaluate import Scores, score
 from blockmix.graph.graph import Graph
 from blockmix.graph.labels import Label
-from blockmix.graph.query import checked_pairs
 from blockmix.posterior.answers.methods import Answers
 from blockmix.posterior.covers import complete_cover, sure_members
 from blockmix.posterior.evidence import Memberships, community_evidence
 from blockmix.posterior.export.methods import Exports
+from blockmix.posterior.predictive.pairs import Predictions
 from blockmix.posterior.views import (
     Concentration,
     MembershipTable,
@@ -36,8 +27,6 @@ from blockmix.posterior.views import (
     beta_interval,
     gamma_interval,
 )
-from blockmix.tables.popular import PopularPredictor
-from blockmix.tables.predictor import Predictor
 from blockmix.tables.samples import PosteriorSample
 
 if TYPE_CHECKING:
@@ -69,7 +58,7 @@ class HeldOutPairs:
 
 
 @dataclass(frozen=True, eq=False)
-class Posterior(Answers, Exports):
+class Posterior(Answers, Predictions, Exports):
     """The posterior, summarised. Communities are numbered by their `evidence`, 0 has the most.
 
     `offsets`, `community`, `mean`, `sd` are the memberships in compressed rows, largest first; `draws` are
@@ -202,16 +191,6 @@ class Posterior(Answers, Exports):
         """Which communities have evidence above zero, where all together have too; all where it is not defined."""
         return np.asarray(np.isnan(self.evidence) | ((self.evidence > 0.0) & (self.total_evidence > 0.0)))
 
-    @cached_property
-    def null(self) -> NullComparison | None:
-        """The held-out log loss beside that of the density and of the degrees alone; None if nothing was held out."""
-        held_out = self.held_out
-        if held_out is None or not 0 < np.count_nonzero(held_out.links) < len(held_out.links):
-            return None
-        return compare_with_null(
-            held_out.probability, held_out.pairs, held_out.links, self.training_degrees, held_out.density
-        )
-
     @property
     def chain_weights(self) -> NDArray[np.float64]:
         """How much each chain counts in all means and predictions; they sum to one (`blockmix.posterior.pooling`)."""
@@ -254,96 +233,6 @@ class Posterior(Answers, Exports):
                 values[i, numbers] = np.diag(sample.strengths) if general else sample.probabilities[:-1]
             found.append(values)
         return found
-
-    def link_probability(self, pairs: Iterable[Sequence[Label]] | NDArray[Any]) -> NDArray[np.float64]:
-        """Return the probability that each pair of labels is linked, averaged over the samples kept of every chain.
-
-        Chains count by `chain_weights`.
-        """
-        listed = pairs if isinstance(pairs, np.ndarray) else list(pairs)
-        if len(listed) == 0:
-            return np.zeros(0)
-        if any(isinstance(pair, str) or not hasattr(pair, "__len__") or len(pair) != 2 for pair in listed):
-            raise InputError("link_probability takes pairs of node labels, two to a pair")
-        labels = self.graph.labels
-        first = labels.indices([pair[0] for pair in listed])
-        second = labels.indices([pair[1] for pair in listed])
-        return self.node_link_probability(np.column_stack([first, second]))
-
-    def node_link_probability(self, pairs: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the same as `link_probability` for node numbers, an array of shape (n, 2)."""
-        pairs = checked_pairs(pairs, self.graph.n_nodes)
-        same = pairs[:, 0] == pairs[:, 1]
-        if same.any():
-            label = self.graph.labels[int(pairs[int(np.argmax(same)), 0])]
-            raise InputError(f"a node has no link to itself: the pair ({label}, {label}) cannot be predicted")
-        if not all(self.draws) or not self.draws:
-            raise InputError("this run kept no samples: it was stopped during warm-up; fit for longer")
-        total = np.zeros(len(pairs))
-        for weight, chain in zip(self.chain_weights, self.draws, strict=True):
-            if weight > 0.0:
-                mean = np.zeros(len(pairs))
-                for sample in chain:
-                    self.predictor.add_sample(sample, pairs, mean)
-                total += weight / len(chain) * mean
-        return total
-
-    @cached_property
-    def predictor(self) -> Predictor:
-        """The predictor of this network: nodes isolated in training have one prediction in common."""
-        return Predictor(self.unlinked) if self.popularity_mean is None else PopularPredictor(self.unlinked)
-
-    @cached_property
-    def unlinked(self) -> NDArray[np.bool_]:
-        """Nodes isolated in training: without links, or with all of them held out.
-
-        They have the same posterior, so that predictions average over all of them (`blockmix.tables.predictor`).
-        """
-        return np.asarray(self.training_degrees <= 0)
-
-    @property
-    def training_degrees(self) -> NDArray[np.int64]:
-        """Number of links of every node without those that were held out."""
-        degrees = self.graph.degrees.copy()
-        if self.held_out is not None:
-            np.subtract.at(degrees, self.held_out.pairs[self.held_out.links].ravel(), 1)
-        return np.maximum(degrees, 0)
-
-    @property
-    def scores(self) -> Scores | None:
-        """Scores on the held-out pairs, averaged over all samples; None when nothing was held out."""
-        return None if self.held_out is None else self.held_out.scores
-
-    @property
-    def perplexity(self) -> float:
-        """Perplexity (M4) on the held-out pairs; NaN when nothing was held out."""
-        return float("nan") if self.scores is None else self.scores.perplexity
-
-    def calibration(self, bins: int = 10) -> CalibrationTable:
-        """Compare predicted with observed link frequencies on the held-out pairs, reweighted to the network."""
-        held_out = self._needs_held_out()
-        return calibration(held_out.probability, held_out.links, held_out.density, bins)
-
-    def calibration_by_degree(self) -> DegreeCalibration:
-        """Compare links observed with links predicted by the training degrees of both nodes, on the held-out pairs.
-
-        A ratio of 3 means that there are three times as many links as predicted between nodes of these degrees (M16).
-        """
-        held_out, degrees = self._needs_held_out(), self.training_degrees
-        return calibration_by_degree(
-            held_out.probability,
-            held_out.links,
-            degrees[held_out.pairs],
-            held_out.density,
-            all_degrees=degrees,
-        )
-
-    def _needs_held_out(self) -> HeldOutPairs:
-        if self.held_out is None:
-            raise InputError(
-                "nothing was held out in this run; fit with held_out=0.05 to see the calibration"
-            )
-        return self.held_out
 
     def diagnostics(self) -> DiagnosticsTable:
         """Check whether chains agree: R-hat, effective sample size and Monte Carlo error, with a `verdict` in words.
