@@ -39,12 +39,13 @@ import typer.main
 import typer.testing
 from typer.testing import CliRunner
 
-from blockmix import InputError, load, planted
+from blockmix import InputError, Posterior, load, planted
 from blockmix.cli.app import app
 from blockmix.files import Damaged, is_temporary
 from blockmix.inference import execute
 from blockmix.inference.run_folder.snapshots import read_snapshot
 from blockmix.posterior.export.files import POPULARITY, TEXT_FILES
+from blockmix.posterior.predictive.checks import FEWEST_REPLICATES, predictive_checks
 
 SHORT, LONG = 4, 8
 ERRORS = (errno.ENOSPC, errno.EIO, errno.EROFS)
@@ -300,6 +301,8 @@ def main() -> None:
             place.mkdir()
             scenario = Scenario(place, extended)
             execute.compile_kernels = lambda *_: None
+            # Hundreds of reports are written, and most of their time would be spent on drawing networks.
+            Posterior.predictive_checks = functools.partialmethod(predictive_checks, FEWEST_REPLICATES)
             if not chosen.fail:
                 failures += run_all(scenario, kill=True, errors=1)
             if not chosen.kill:
