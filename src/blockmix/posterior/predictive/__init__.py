@@ -1,1 +1,1 @@
-"""Posterior predictive checks: networks drawn from the posterior beside the network that was observed."""
+"""Predictions: link probabilities of pairs, and networks drawn from the posterior beside the one observed."""
