@@ -55,9 +55,9 @@ def test_cpu_and_gpu_draw_the_same_numbers(cuda):
         if i < len(words):
             draw(i, words, values)
 
-    device_words, device_values = np.zeros_like(words), np.zeros_like(values)
+    device_words, device_values = cuda.to_device(np.zeros_like(words)), cuda.to_device(np.zeros_like(values))
     on_the_device[blocks, threads](device_words, device_values)
-    np.testing.assert_array_equal(device_words, words)
+    np.testing.assert_array_equal(device_words.copy_to_host(), words)
     # The last bits of log and exp differ between libraries; a draw that lands on the other side of a rejection or
     # of a Poisson step because of that is one in many millions.
-    np.testing.assert_allclose(device_values, values, rtol=1e-9, atol=1e-300)
+    np.testing.assert_allclose(device_values.copy_to_host(), values, rtol=1e-9, atol=1e-300)

@@ -2,11 +2,20 @@
 struct Tilt { double typical, mass, least, weight; };
 struct Outsider { double excess, rest, squares, tilt; };
 
+// (S5) The sum and the product of the two weights t that stand for all members; `share` is R2/R.
+struct Points { double both, product; };
+DEVICE Points two_points(double share) {
+    double twice = 1.0 + 2.0 * share;
+    return {4.0 * share / twice, 2.0 * share * share / ((1.0 + share) * twice)};
+}
+
+// (S5) Sum pi_bk/Z_ab over non-neighbours, on one denominator.
 DEVICE double resummed_exposure(double rest, double squares, double d, double free) {
     if (rest <= TINY) return 0.0;
-    double equal_weights = rest / fmax(free - d * squares / rest, LEAST_DENOMINATOR);
-    double all_or_nothing = squares / fmax(free - d, LEAST_DENOMINATOR) + (rest - squares) / free;
-    return 0.5 * (equal_weights + all_or_nothing);
+    double share = squares / rest;
+    Points t = two_points(share);
+    double numerator = free - d * (t.both - share);
+    return rest * numerator / fmax(free * free - d * (t.both * free - d * t.product), LEAST_DENOMINATOR);
 }
 
 // R_k and R2_k of (S5), from what neighbours weigh in k.
@@ -86,18 +95,22 @@ DEVICE void add_outsider(int k, int at, const Outsider &found, Lists &lists) {
     sync_tile();
 }
 
-// (G4) One community's part of log T, with v = d_k pi_k/(1 - delta): the mean of the two cases of (S5).
+// (G4) One community's part of log T, with v = d_k pi_k/(1 - delta), from the two points t of (S5).
 DEVICE double log_of_non_links(double v, double rest, double squares) {
     double share = fmax(squares, LEAST_SQUARES * rest) / rest;
     if (fabs(v) < SERIES_LIMIT) {
-        double w = v * share;
-        double equal_weights = -v * (1.0 + w * (1.0 / 2.0 + w * (1.0 / 3.0 + w * (1.0 / 4.0 + w / 5.0))));
-        double beyond = v * v * (1.0 / 2.0 + v * (1.0 / 3.0 + v * (1.0 / 4.0 + v / 5.0)));
-        return 0.5 * rest * (equal_weights - v - share * beyond);
+        // The moments of the rule follow from its polynomial t^2 - both t + product.
+        Points t = two_points(share);
+        double second = t.both * share - t.product, third = t.both * second - t.product * share;
+        double fourth = t.both * third - t.product * second;
+        double powers = share / 2.0 + v * (second / 3.0 + v * (third / 4.0 + v * fourth / 5.0));
+        return -rest * v * (1.0 + v * powers);
     }
-    double equal_weights = log(fmax(1.0 - v * share, LEAST_NON_LINK)) / share;
-    double all_or_nothing = share * log(fmax(1.0 - v, LEAST_NON_LINK)) - (1.0 - share) * v;
-    return 0.5 * rest * (equal_weights + all_or_nothing);
+    double root = sqrt(2.0 / (1.0 + share)), unit = share / (1.0 + 2.0 * share);
+    double large = (2.0 + root) * unit, small = (2.0 - root) * unit;
+    double weight = (2.0 * share - 1.0 + root) / (2.0 * root);
+    double of_large = weight * log(fmax(1.0 - v * large, LEAST_NON_LINK)) / large;
+    return rest * (of_large + (1.0 - weight) * log(1.0 - v * small) / small);
 }
 
 // (G4) log T and A log(sum lambda_k pi_k), new memberships less old: what a move gains.
