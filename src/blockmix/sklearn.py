@@ -35,6 +35,8 @@ class MixedMembership(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         n_components: how many communities to allow, or "auto".
         model, sampler, sweeps, time_limit, chains, held_out, alpha: as in `blockmix.fit`.
         n_jobs: threads; None or -1 for all.
+        weights: whether the entries of X are weights of the links, for model="popularity"; by default only their
+            presence counts.
         random_state: seed, RandomState or None.
 
     Attributes:
@@ -48,7 +50,8 @@ class MixedMembership(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self, n_components: int | Literal["auto"] = "auto", *,
         model: Literal["assortative", "popularity", "mmsb", "auto"] = "assortative", sampler: str | None = None,
         sweeps: int | None = None, time_limit: float | None = None, chains: int | None = None,
-        held_out: float | None = 0.0, alpha: float | None = None, n_jobs: int | None = None, random_state: Any = None,
+        held_out: float | None = 0.0, alpha: float | None = None, weights: bool = False, n_jobs: int | None = None,
+        random_state: Any = None,
     ) -> None:  # fmt: skip
         self.n_components = n_components
         self.model = model
@@ -58,6 +61,7 @@ class MixedMembership(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         self.chains = chains
         self.held_out = held_out
         self.alpha = alpha
+        self.weights = weights
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -65,7 +69,7 @@ class MixedMembership(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         """Find the communities of the network with adjacency matrix X."""
         from blockmix.inference.fit import fit
 
-        graph = _graph(self._checked(X, reset=True))
+        graph = _graph(self._checked(X, reset=True), self.weights)
         post = fit(
             graph, self.n_components, model=self.model, sampler=self.sampler, sweeps=self.sweeps,
             time_limit=self.time_limit, chains=self.chains, held_out=self.held_out, alpha=self.alpha,
@@ -85,7 +89,7 @@ class MixedMembership(ClusterMixin, BaseEstimator):  # type: ignore[misc]
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return mean memberships of the nodes of the fitted network, nodes x communities; X must be that network."""
         check_is_fitted(self)
-        graph = _graph(self._checked(X, reset=False))
+        graph = _graph(self._checked(X, reset=False), self.weights)
         if graph.fingerprint != self.posterior_.graph.fingerprint:
             raise ValueError(
                 "X is not the network this model was fitted to: memberships belong to its nodes; call fit again"
@@ -105,12 +109,14 @@ class MixedMembership(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         return tags
 
 
-def _graph(X: Any) -> Any:
-    """Return the network whose links are the positive entries of X."""
+def _graph(X: Any, weights: bool) -> Any:
+    """Return the network whose links are the positive entries of X; with weights these are of both directions."""
     import scipy.sparse
 
     from blockmix.graph.graph import Graph
 
+    if weights:
+        return Graph.from_scipy(scipy.sparse.csr_array(X), weights=True)
     links = scipy.sparse.csr_array(X > 0)
     return Graph.from_scipy(scipy.sparse.csr_array(links + links.T))
 

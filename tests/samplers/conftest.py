@@ -152,13 +152,17 @@ def resummed_moments(edges, nodes, alpha, beta, delta, points=40):
     return np.array(moments).T
 
 
-def copies_of(edges, nodes, copies):
+def copies_of(edges, nodes, copies, weights=None):
     """Disjoint copies of a network with every pair between two of them held out: they are independent.
 
     Node a of copy c has number c * nodes + a: with as many batches as nodes a copy's nodes move one by one.
     """
     shift = nodes * np.arange(copies)[:, None, None]
-    graph = Graph.from_edges((np.array(edges)[None] + shift).reshape(-1, 2), nodes=np.arange(nodes * copies))
+    ends, values = (
+        (np.array(edges)[None] + shift).reshape(-1, 2),
+        None if weights is None else weights * copies,
+    )
+    graph = Graph.from_edges(ends, nodes=np.arange(nodes * copies), weights=values)
     size = nodes * copies
     own = np.arange(size) // nodes
     hidden = np.argwhere(own[:, None] != own[None, :])

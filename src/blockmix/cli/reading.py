@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -78,9 +79,27 @@ Weights = Annotated[
     typer.Option(
         "--weights",
         metavar="COLUMN",
-        help="A column of weights, to be checked: each must be a number above zero; none by default. The "
-        "model does not use them.",
+        help="The weights of the links, numbers above zero: a column by name or number, an attribute by name, or "
+        "weight for the values of a matrix; none by default. Used by --model popularity.",
         rich_help_panel=_FILE,
+    ),
+]
+
+
+class WeightLaw(StrEnum):
+    """What the weights of links are."""
+
+    counts = "counts"
+    amounts = "amounts"
+
+
+WeightLawOption = Annotated[
+    WeightLaw | None,
+    typer.Option(
+        "--weight-law",
+        help="What weights are: Poisson counts, or amounts, which vary more; by default counts where all are whole "
+        "numbers of at most 20 on average.",
+        rich_help_panel="Model",
     ),
 ]
 

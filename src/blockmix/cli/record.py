@@ -50,6 +50,7 @@ def record(post: Posterior, threshold: float) -> dict[str, Any]:
         "first_line": first_line(post),
         "nodes": post.graph.n_nodes,
         "edges": post.graph.n_edges,
+        "total_weight": None if post.graph.weights is None else post.graph.total_weight,
         "communities": post.n_communities,
         "communities_found": len(listed),
         "nodes_in_no_community": post.graph.n_nodes - len(_listed(found)),
@@ -90,7 +91,11 @@ def score_record(post: Posterior) -> dict[str, Any]:
         name: None if null is None else getattr(null, field)
         for name, field in zip(_NULL_NAMES, _NULL, strict=True)
     }
-    known = scored(post)
+    known, weights = scored(post), post.weight_scores
+    values |= {
+        "weight_law": post.weight_law,
+        "weight_scores": None if weights is None else asdict(weights),
+    }
     return values | {
         "calibration": post.calibration().rows() if known else None,
         "calibration_by_degree": post.calibration_by_degree().rows() if known else None,

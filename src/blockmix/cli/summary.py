@@ -132,10 +132,23 @@ def scores_text(values: dict[str, Any]) -> str:
         f"\n  average precision {values['average_precision']:.3f}, perplexity {values['perplexity']:.3f}: "
         "to compare fits of one network"
     )
+    text += _weights_text(values)
     return (
         f"{text}\n[bold]Calibration[/] {values['calibration_verdict']}"
         if values["calibration_verdict"]
         else text
+    )
+
+
+def _weights_text(values: dict[str, Any]) -> str:
+    """Return how well the weights of held-out links are predicted, where links have weights."""
+    scores = values["weight_scores"]
+    if scores is None:
+        return ""
+    return (
+        f"\n  weights ({scores['law']}): expected and observed ones have a rank correlation of "
+        f"{scores['correlation']:.2f}; log score\n    {scores['log_score']:.3f} a link, higher is better; by one law "
+        f"for all links it is {scores['null_log_score']:.3f}"
     )
 
 

@@ -15,6 +15,7 @@ from blockmix.evaluate.covers import (
 from blockmix.evaluate.degree_classes import DegreeCalibration, calibration_by_degree
 from blockmix.evaluate.pairs import Scores, auc, average_precision, log_loss, perplexity, score
 from blockmix.evaluate.reliability import CalibrationTable, calibration
+from blockmix.evaluate.weights import WeightScores, score_weights
 
 __all__ = [
     "BestMatch",
@@ -23,6 +24,7 @@ __all__ = [
     "CoverScores",
     "DegreeCalibration",
     "Scores",
+    "WeightScores",
     "auc",
     "average_precision",
     "best_match",
@@ -38,6 +40,7 @@ __all__ = [
     "read_covers",
     "restrict",
     "score",
+    "score_weights",
     "unique_communities",
     "write_covers",
 ]

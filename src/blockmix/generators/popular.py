@@ -24,6 +24,7 @@ from blockmix.generators.draw import (
 )
 
 Degrees = Literal["equal", "gamma", "powerlaw"]
+WeightLaw = Literal["counts", "amounts"]
 # The degrees of many networks fall roughly as degree^-2.5; the ratio of the largest to the smallest popularity.
 POWERLAW_EXPONENT, POWERLAW_RATIO = 2.5, 200.0
 # Pairs on which the share of links among points is estimated, to meet an average degree: an error below 1%.
@@ -36,6 +37,27 @@ def check_degrees(degrees: str, rho: float) -> None:
         raise InputError(f"degrees={degrees!r}: use 'equal', 'gamma' or 'powerlaw'")
     if not (np.isfinite(rho) and rho > 0):
         raise InputError(f"rho={rho!r}: the shape of the popularities is a positive number")
+
+
+def check_weights(weights: str | None, unit_shape: float, degrees: str) -> None:
+    """Refuse a law of weights that does not exist, or one for a model without rates."""
+    if weights is None:
+        return
+    if weights not in ("counts", "amounts"):
+        raise InputError(f"weights={weights!r}: use 'counts' or 'amounts', or leave them out")
+    if degrees == "equal":
+        raise InputError(
+            f"weights={weights!r} need degrees='gamma' or 'powerlaw': only links of the popularity model have weights"
+        )
+    if not (np.isfinite(unit_shape) and unit_shape > 0):
+        raise InputError(f"unit_shape={unit_shape!r}: the shape of the size of a unit is a positive number")
+
+
+def draw_sizes(points: int, weights: WeightLaw, unit_shape: float, seed: int) -> NDArray[np.float64]:
+    """Draw the sizes of the points of the process (DC12), (DC13): those of a pair add up to its weight."""
+    if weights == "counts":
+        return np.ones(points)
+    return stream(seed, STREAM_POPULARITY, 2).gamma(unit_shape, 1.0 / unit_shape, points)
 
 
 def draw_popularity(nodes: int, degrees: Degrees, rho: float, seed: int) -> NDArray[np.float64] | None:

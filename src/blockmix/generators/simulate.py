@@ -25,9 +25,12 @@ from blockmix.generators.draw import (
 )
 from blockmix.generators.popular import (
     Degrees,
+    WeightLaw,
     check_degrees,
+    check_weights,
     draw_popular_links,
     draw_popularity,
+    draw_sizes,
     rates_for_degree,
     with_popularity,
 )
@@ -70,17 +73,21 @@ class Simulated:
     def save(self, folder: str | Path, *, compress: bool = False, overwrite: bool = False) -> Path:
         """Write the network and its truth into a folder and return the folder.
 
-        `edges.txt` (`.gz` with `compress`) holds one link per line, `isolated_nodes.txt` the nodes without a
-        link if there are any, `communities.txt` one community per line (node labels separated by tabs),
-        `memberships.tsv` node, community and weight, `popularity.tsv` node and popularity where nodes differ,
-        `parameters.json` the call and the parameters drawn.
+        `edges.txt` (`.gz` with `compress`) holds one link per line, with its weight if it has one,
+        `isolated_nodes.txt` the nodes without a link if there are any, `communities.txt` one community per line (node
+        labels separated by tabs), `memberships.tsv` node, community and weight, `popularity.tsv` node and popularity
+        where nodes differ, `parameters.json` the call and the parameters drawn.
         """
         folder = Path(folder)
         _claim(folder, overwrite)
         suffix = ".gz" if compress else ""
         edges = self.graph.edges()
         title = f"# nodes {self.graph.n_nodes} links {self.graph.n_edges}"
-        _write(folder / f"edges.txt{suffix}", (f"{a} {b}" for a, b in _rows(edges)), title)
+        lines = (f"{a} {b}" for a, b in _rows(edges))
+        if self.graph.weights is not None:
+            values = self.graph.weights_of(edges).tolist()
+            lines = (f"{line} {value:.17g}" for line, value in zip(lines, values, strict=True))
+        _write(folder / f"edges.txt{suffix}", lines, title)
         alone = np.flatnonzero(self.graph.degrees == 0)
         if len(alone):
             _write(folder / "isolated_nodes.txt", (str(node) for node in alone))
@@ -114,6 +121,8 @@ def simulate(
     cut: float = 1e-4,
     degrees: Degrees = "equal",
     rho: float = 1.0,
+    weights: WeightLaw | None = None,
+    unit_shape: float = 1.0,
     seed: int = 0,
     threads: int | None = None,
 ) -> Simulated:
@@ -139,6 +148,9 @@ def simulate(
             r^-2.5 over a range of 200. With popularities `degree` is met to about a percent, by one factor of all
             rates.
         rho: the shape of "gamma": the smaller, the more unequal nodes are.
+        weights: with popularities, links get weights: "counts" are Poisson (DC12); "amounts" are as many units, each
+            of a Gamma size with mean one (DC13).
+        unit_shape: the shape of that Gamma law: the smaller, the more amounts differ.
         seed: the same seed and arguments give the same network, whatever the number of threads.
         threads: number of threads; all cores when not given.
 
@@ -151,6 +163,7 @@ def simulate(
     alpha = 1.0 / communities if alpha is None else float(alpha)
     _check_prior(alpha, eta, cut)
     check_degrees(degrees, rho)
+    check_weights(weights, unit_shape, degrees)
     delta = _background(nodes, degree, background)
     memberships = dirichlet_memberships(nodes, communities, alpha, cut=cut, seed=seed, threads=threads)
     parameters = {
@@ -166,6 +179,8 @@ def simulate(
     popularity = draw_popularity(nodes, degrees, rho, seed)
     if popularity is not None:
         parameters |= {"degrees": degrees} | ({"rho": rho} if degrees == "gamma" else {})
+        if weights is not None:
+            parameters |= {"weights": weights} | ({"unit_shape": unit_shape} if weights == "amounts" else {})
         rates = stream(seed, STREAM_STRENGTHS).gamma(eta[0], 1.0 / eta[1], size=communities)
         rates = np.append(rates, -np.log1p(-delta))
         return popular_network(memberships, rates, popularity, degree, parameters, threads=threads)
@@ -195,8 +210,11 @@ def popular_network(
         rates = rates_for_degree(theta, rates, nodes, degree, seed)
     edges = draw_popular_links(theta, rates, seed=seed, threads=threads)
     strengths = -np.expm1(-rates)
+    sizes = None
+    if "weights" in parameters:
+        sizes = draw_sizes(len(edges), parameters["weights"], parameters.get("unit_shape", 1.0), seed)
     return Simulated(
-        graph_of(edges, nodes),
+        graph_of(edges, nodes, sizes),
         memberships,
         strengths[:-1],
         float(strengths[-1]),
@@ -205,9 +223,9 @@ def popular_network(
     )
 
 
-def graph_of(edges: NDArray[np.int64], nodes: int) -> Graph:
-    """Make the network with nodes 0..nodes-1 and these links, repeated ones counted once."""
-    return Graph.from_edges(edges, nodes=np.arange(nodes))
+def graph_of(edges: NDArray[np.int64], nodes: int, weights: NDArray[np.float64] | None = None) -> Graph:
+    """Make the network with nodes 0..nodes-1 and these links, repeated ones counted once, their weights added up."""
+    return Graph.from_edges(edges, nodes=np.arange(nodes), weights=weights)
 
 
 def strengths_for_degree(

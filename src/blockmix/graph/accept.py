@@ -17,7 +17,7 @@ _TAKEN = (
 )
 
 
-def as_graph(network: Any, *, nodes: Any = None, threads: int | None = None) -> Graph:
+def as_graph(network: Any, *, nodes: Any = None, threads: int | None = None, weights: Any = None) -> Graph:
     """Return a network as a `Graph`, whatever holds it.
 
     Arguments:
@@ -26,6 +26,9 @@ def as_graph(network: Any, *, nodes: Any = None, threads: int | None = None) -> 
             address or an open file for `read_graph`, "-" for standard input, or "dataset:NAME" for a known network.
         nodes: labels of nodes that may have no link, or a table of them with attributes: see `read_graph`.
         threads: for reading a file.
+        weights: where the weights of the links are: the name or number of a column, the name of an attribute, True for
+            the usual place (a column or attribute named weight, the entries of a matrix, the third entry of pairs), or
+            one number for each of the pairs. Left out, links have none.
 
     >>> as_graph([("ann", "bob"), ("bob", "cem")])
     Graph(3 nodes, 2 links, labels 'ann' .. 'cem')
@@ -37,12 +40,16 @@ def as_graph(network: Any, *, nodes: Any = None, threads: int | None = None) -> 
     if isinstance(network, str) and network.startswith(DATASET):
         from blockmix.graph.datasets.load import load_dataset
 
+        if weights is not None:
+            raise InputError(
+                f"weights={weights!r:.60}: known networks are kept without weights; leave it out"
+            )
         return _with(load_dataset(network.removeprefix(DATASET)), nodes)
     if isinstance(network, str | os.PathLike) or is_file_object(network):
         from blockmix.graph.reading.read import read_graph
 
-        return read_graph(network, nodes=nodes, threads=threads)
-    return _with(_from_memory(network), nodes)
+        return read_graph(network, nodes=nodes, threads=threads, weights=weights)
+    return _with(_from_memory(network, weights), nodes)
 
 
 def _with(graph: Graph, nodes: Any) -> Graph:
@@ -54,26 +61,44 @@ def _with(graph: Graph, nodes: Any) -> Graph:
     return with_nodes(graph, read_nodes(nodes))
 
 
-def _from_memory(network: Any) -> Graph:
+def _from_memory(network: Any, weights: Any) -> Graph:
     """Make a network of an object of one of the libraries that people use, recognised by what it offers."""
     if isinstance(network, Graph):
+        if weights is not None:
+            raise InputError(
+                f"weights={weights!r:.60}: the Graph is made already; give weights where it is read or converted"
+            )
         return network
     if hasattr(network, "is_directed") and hasattr(network, "adj") and hasattr(network, "nodes"):
-        return Graph.from_networkx(network)
+        return Graph.from_networkx(network, weights)
     if hasattr(network, "get_edgelist") and hasattr(network, "vs"):
-        return Graph.from_igraph(network)
+        return Graph.from_igraph(network, weights)
     if hasattr(network, "tocsr") and hasattr(network, "shape"):
-        return Graph.from_scipy(network)
+        return Graph.from_scipy(network, weights=_of_matrix(weights))
     if hasattr(network, "columns") and hasattr(network, "__getitem__"):
-        return _from_frame(network)
+        return _from_frame(network, weights)
     if isinstance(network, np.ndarray):
-        return _from_array(network)
+        return _from_array(network, weights)
     if isinstance(network, dict | bytes) or not hasattr(network, "__iter__"):
         raise InputError(f"{type(network).__name__} is not a network; give {_TAKEN}")
-    return Graph.from_edges(cast(Any, network))
+    return Graph.from_edges(cast(Any, network), weights=_of_pairs(weights))
 
 
-def _from_frame(frame: Any) -> Graph:
+def _of_matrix(weights: Any) -> bool:
+    if weights is None or isinstance(weights, bool):
+        return bool(weights)
+    raise InputError(f"weights={weights!r:.60}: the weights of a matrix are its entries; give True")
+
+
+def _of_pairs(weights: Any) -> Any:
+    if isinstance(weights, str | int) and not isinstance(weights, bool):
+        raise InputError(
+            f"weights={weights!r:.60}: give True for the third entry of every pair, or one number a pair"
+        )
+    return weights
+
+
+def _from_frame(frame: Any, weights: Any) -> Graph:
     from blockmix.graph.reading.dialect import Dialect
     from blockmix.graph.reading.formats.parquet import chosen_columns, graph_of_frame
 
@@ -83,14 +108,15 @@ def _from_frame(frame: Any) -> Graph:
         names = list(frame.columns)
     if len(set(names)) < len(names):
         raise InputError("two columns of the frame have the same name; rename one of them")
-    return graph_of_frame(frame, names, chosen_columns(names, Dialect(), "data frame"), "data frame", ())
+    dialect = Dialect.checked(None, None, None, weights)
+    return graph_of_frame(frame, names, chosen_columns(names, dialect, "data frame"), "data frame", ())
 
 
-def _from_array(array: Any) -> Graph:
+def _from_array(array: Any, weights: Any) -> Graph:
     """Make a network of an (m, 2) array of pairs, or of a square adjacency matrix."""
     square = array.ndim == 2 and array.shape[0] == array.shape[1]
     if square and array.shape[0] > 2 and array.dtype.kind in "biuf":
         import scipy.sparse
 
-        return Graph.from_scipy(scipy.sparse.csr_array(array))
-    return Graph.from_edges(array)
+        return Graph.from_scipy(scipy.sparse.csr_array(array), weights=_of_matrix(weights))
+    return Graph.from_edges(array, weights=_of_pairs(weights))

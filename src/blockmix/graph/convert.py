@@ -11,17 +11,18 @@ from numpy.typing import NDArray
 
 from blockmix.errors import InputError, optional, readable
 from blockmix.graph.attributes import NodeTable
-from blockmix.graph.edges import assemble, graph_from_ends, node_labels
+from blockmix.graph.edges import assemble, checked_weights, graph_from_ends, node_labels
 from blockmix.graph.graph import Graph
 from blockmix.graph.labels import Labels
+from blockmix.graph.query import upper_weights
 
 _MERGED = "directed input: links in either direction merged into one"
-_WEIGHTS = "weights ignored"
+_WEIGHTS = "weights ignored: name them (weights) to use them"
 # Values of nodes that can be kept as numbers or text; others (lists, objects) are left out.
 _ATTRIBUTE_KINDS = (str, bool, int, float)
 
 
-def from_networkx(network: Any) -> Graph:
+def from_networkx(network: Any, weights: str | bool | None = None) -> Graph:
     """See `Graph.from_networkx`."""
     if not (hasattr(network, "nodes") and hasattr(network, "is_directed") and hasattr(network, "adj")):
         raise InputError(f"from_networkx needs a networkx graph, not {type(network).__name__}")
@@ -33,17 +34,45 @@ def from_networkx(network: Any) -> Graph:
         notes.append(_MERGED)
     if network.is_multigraph():
         notes.append("multigraph: parallel links merged")
-    if any("weight" in data for _, _, data in network.edges(data=True)):
+    key, values = weight_name(weights), None
+    if key is not None:
+        values = _attribute_weights([(a, b, data.get(key)) for a, b, data in network.edges(data=True)], key)
+    elif any("weight" in data for _, _, data in network.edges(data=True)):
         notes.append(_WEIGHTS)
     columns: dict[str, list[Any]] = {}
-    for place, (_, values) in enumerate(network.nodes(data=True)):
-        for key, value in values.items():
+    for place, (_, attributes) in enumerate(network.nodes(data=True)):
+        for name, value in attributes.items():
             if isinstance(value, _ATTRIBUTE_KINDS):
-                columns.setdefault(str(key), [None] * len(names))[place] = value
-    return _numbered(flat, names, "networkx graph", tuple(notes), columns)
+                columns.setdefault(str(name), [None] * len(names))[place] = value
+    return _numbered(flat, names, "networkx graph", tuple(notes), columns, values)
 
 
-def from_igraph(network: Any) -> Graph:
+def weight_name(weights: Any) -> str | None:
+    """Return the attribute that holds the weights, or None for none; True is "weight"."""
+    if weights is None or weights is False:
+        return None
+    if weights is True:
+        return "weight"
+    if isinstance(weights, str) and weights:
+        return weights
+    raise InputError(
+        f"weights={weights!r:.60}: give the name of an attribute of the links, or True for 'weight'"
+    )
+
+
+def _attribute_weights(links: list[tuple[Any, Any, Any]], key: str) -> NDArray[np.float64]:
+    """Return the values of an attribute of the links; pairs (end, end, value)."""
+
+    def name(place: int) -> str:
+        return f"the link from {readable(str(links[place][0]))} to {readable(str(links[place][1]))}"
+
+    missing = next((place for place, link in enumerate(links) if link[2] is None), -1)
+    if missing >= 0:
+        raise InputError(f"weights: {name(missing)} has no attribute {key!r:.60}; give every link one")
+    return checked_weights([link[2] for link in links], len(links), f"weights: attribute {key!r:.60}", name)
+
+
+def from_igraph(network: Any, weights: str | bool | None = None) -> Graph:
     """See `Graph.from_igraph`."""
     if not (hasattr(network, "get_edgelist") and hasattr(network, "vs")):
         raise InputError(f"from_igraph needs an igraph.Graph, not {type(network).__name__}")
@@ -52,19 +81,25 @@ def from_igraph(network: Any) -> Graph:
     notes = []
     if network.is_directed():
         notes.append(_MERGED)
-    if "weight" in network.es.attributes():
+    key, weighed = weight_name(weights), None
+    if key is not None:
+        found = network.es[key] if key in network.es.attributes() else [None] * network.ecount()
+        ends = [(names[a], names[b]) for a, b in network.get_edgelist()]
+        weighed = _attribute_weights([(*pair, value) for pair, value in zip(ends, found, strict=True)], key)
+    elif "weight" in network.es.attributes():
         notes.append(_WEIGHTS)
     columns = {}
-    for key in network.vs.attributes():
-        values = network.vs[key]
-        if key != "name" and all(value is None or isinstance(value, _ATTRIBUTE_KINDS) for value in values):
-            columns[str(key)] = values
-    return _numbered(network.get_edgelist(), names, "igraph graph", tuple(notes), columns)
+    for name in network.vs.attributes():
+        values = network.vs[name]
+        if name != "name" and all(value is None or isinstance(value, _ATTRIBUTE_KINDS) for value in values):
+            columns[str(name)] = values
+    return _numbered(network.get_edgelist(), names, "igraph graph", tuple(notes), columns, weighed)
 
 
 def _numbered(
-    pairs: Any, names: list[Any], source: str, notes: tuple[str, ...], columns: dict[str, list[Any]]
-) -> Graph:
+    pairs: Any, names: list[Any], source: str, notes: tuple[str, ...], columns: dict[str, list[Any]],
+    weights: NDArray[np.float64] | None = None,
+) -> Graph:  # fmt: skip
     """Return a network from pairs of positions in a list of names, which must all differ as labels.
 
     `columns` are attributes of the nodes, in the order of the names.
@@ -75,13 +110,18 @@ def _numbered(
     place = np.empty(len(labels), dtype=np.int64)
     place[order] = np.arange(len(labels))
     chosen = Labels.of(labels[order].tolist()) if len(labels) else Labels.range(0)
-    graph = assemble([place[ends]], chosen, source=source, records=len(ends), notes=notes)
+    graph = assemble(
+        [place[ends]], chosen, source=source, records=len(ends), notes=notes,
+        weights=None if weights is None else [weights],
+    )  # fmt: skip
     if not columns:
         return graph
     return replace(graph, attributes=NodeTable.of(columns, len(names)).rearranged(place, graph.n_nodes))
 
 
-def from_scipy(matrix: Any, labels: Sequence[Any] | NDArray[Any] | None = None) -> Graph:
+def from_scipy(
+    matrix: Any, labels: Sequence[Any] | NDArray[Any] | None = None, weights: bool = False
+) -> Graph:
     """See `Graph.from_scipy`."""
     import scipy.sparse
 
@@ -97,37 +137,59 @@ def from_scipy(matrix: Any, labels: Sequence[Any] | NDArray[Any] | None = None) 
     entries.sum_duplicates()
     if entries.dtype.kind in "fc" and np.isnan(entries.data).any():
         raise InputError("the adjacency matrix has missing entries (NaN); remove them or set them to 0")
-    pattern = scipy.sparse.csr_array(entries != 0)
-    notes = [] if (entries.data[entries.data != 0] == 1).all() else [_WEIGHTS]
+    if not isinstance(weights, bool | np.bool_):
+        raise InputError(f"weights={weights!r:.60}: give True where the entries of the matrix are weights")
+    pattern = entries if weights else scipy.sparse.csr_array(entries != 0)
+    notes = [] if weights or (entries.data[entries.data != 0] == 1).all() else [_WEIGHTS]
     if (pattern != pattern.T).nnz:
         notes.append(_MERGED)
     else:
         pattern = scipy.sparse.triu(pattern)
     listed = pattern.tocoo()
-    ends = np.stack((listed.row, listed.col), axis=1)
+    there = np.asarray(listed.data != 0)
+    ends = np.stack((listed.row, listed.col), axis=1)[there]
     named = Labels.range(matrix.shape[0]) if labels is None else Labels.of(labels)
-    return assemble([ends], named, source="sparse matrix", records=len(ends), notes=tuple(notes))
+    found = None
+    if weights:
+        found = [
+            checked_weights(
+                np.asarray(listed.data)[there], len(ends), "weights",
+                lambda e: f"the entry in row {ends[e, 0]}, column {ends[e, 1]} of the matrix (from 0)",
+            )
+        ]  # fmt: skip
+    return assemble(
+        [ends], named, source="sparse matrix", records=len(ends), notes=tuple(notes), weights=found
+    )
 
 
-def from_pandas(frame: Any, source: str = "source", target: str = "target", nodes: Any = None) -> Graph:
+def from_pandas(
+    frame: Any, source: str = "source", target: str = "target", nodes: Any = None, weights: str | None = None
+) -> Graph:
     """See `Graph.from_pandas`."""
     columns = getattr(frame, "columns", None)
     if columns is None:
         raise InputError(f"from_pandas needs a DataFrame, not {type(frame).__name__}")
-    for name in (source, target):
+    for name in (source, target) if weights is None else (source, target, weights):
         if name not in columns:
             there = ", ".join(map(str, columns))
             raise InputError(
-                f"the table has no column {name!r}; it has: {there}. Name them by source=, target="
+                f"the table has no column {name!r}; it has: {there}. Name them by source=, target=, weights="
             )
+    if weights in (source, target):
+        raise InputError(f"weights={weights!r:.60} is a column of labels; name another one")
     sides = [_column(frame[name], name) for name in (source, target)]
     if sides[0].dtype != sides[1].dtype:
         sides = [side.astype(object) for side in sides]
     isolated = None if nodes is None else node_labels(nodes, "nodes")
-    ignored = tuple(readable(str(name)) for name in columns if name not in (source, target))
+    ignored = tuple(readable(str(name)) for name in columns if name not in (source, target, weights))
     ends = np.stack(sides, axis=1)
+    values = None
+    if weights is not None:
+        rows = [readable(str(row)) for row in frame.index]
+        what = f"column {readable(str(weights))}"
+        values = checked_weights(frame[weights].to_numpy(), len(frame), what, lambda e: f"row {rows[e]}")
     return graph_from_ends(ends, isolated, source="data frame", extra_columns=len(frame) if ignored else 0,
-                           ignored_columns=ignored)  # fmt: skip
+                           ignored_columns=ignored, weights=values)  # fmt: skip
 
 
 def _column(column: Any, name: str) -> NDArray[Any]:
@@ -147,7 +209,12 @@ def to_networkx(graph: Graph) -> Any:
     names = list(graph.labels)
     network = networkx.Graph()
     network.add_nodes_from(names)
-    network.add_edges_from((names[a], names[b]) for a, b in graph.edges().tolist())
+    if graph.weights is None:
+        network.add_edges_from((names[a], names[b]) for a, b in graph.edges().tolist())
+        return network
+    values = upper_weights(graph.offsets, graph.neighbors, graph.weights).tolist()
+    links = zip(graph.edges().tolist(), values, strict=True)
+    network.add_weighted_edges_from((names[a], names[b], value) for (a, b), value in links)
     return network
 
 
@@ -158,3 +225,11 @@ def to_scipy(graph: Graph, dtype: Any = np.float64) -> Any:
     ones = np.ones(len(graph.neighbors), dtype=dtype)
     shape = (graph.n_nodes, graph.n_nodes)
     return scipy.sparse.csr_array((ones, graph.neighbors.copy(), graph.offsets.copy()), shape=shape)
+
+
+def to_scipy_weights(graph: Graph) -> Any:
+    """See `Graph.to_scipy_weights`."""
+    matrix = to_scipy(graph)
+    if graph.weights is not None:
+        matrix.data[:] = graph.weights
+    return matrix

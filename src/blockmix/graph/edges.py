@@ -1,26 +1,76 @@
-"""Networks from pairs of labels held in memory. Labels are checked here."""
+"""Networks from pairs of labels held in memory. Labels and weights are checked here."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import numbers
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from blockmix.errors import InputError, readable
-from blockmix.graph.build import build_rows, node_dtype
+from blockmix.graph.build import LinkRows, build_rows, node_dtype
 from blockmix.graph.graph import Graph
 from blockmix.graph.labels import Labels
+from blockmix.graph.query import add_weights, merge_directions
 from blockmix.graph.relabel import number_integers
 from blockmix.graph.summary import ReadSummary
 
 
-def from_edges(edges: NDArray[Any] | Iterable[Sequence[Any]], nodes: Any = None) -> Graph:
+def from_edges(
+    edges: NDArray[Any] | Iterable[Sequence[Any]], nodes: Any = None, weights: Any = None
+) -> Graph:
     """Make a network of pairs of labels; see `Graph.from_edges`."""
+    if weights is True and not isinstance(edges, np.ndarray) and isinstance(edges, Iterable):
+        edges = list(edges)
     ends, extra = _pairs(edges)
     isolated = None if nodes is None else node_labels(nodes, "nodes")
-    return graph_from_ends(ends, isolated, source="edges", extra_columns=extra)
+    values = None
+    if weights is True:
+        values, extra = _third_entries(edges), 0
+    elif weights is not None and weights is not False:
+        values = checked_weights(weights, len(ends), "weights")
+    return graph_from_ends(ends, isolated, source="edges", extra_columns=extra, weights=values)
+
+
+def _third_entries(edges: Any) -> NDArray[np.float64]:
+    """Return the third entry of every pair as its weight."""
+    for place, pair in enumerate(edges):
+        if len(pair) < 3:
+            raise InputError(f"edges[{place}] is {readable(str(pair))}, without a third entry for the weight")
+    return checked_weights([pair[2] for pair in edges], len(edges), "weights")
+
+
+def checked_weights(
+    values: Any, count: int, what: str, names: Callable[[int], str] | None = None
+) -> NDArray[np.float64]:
+    """Return weights as float64; each must be a number above zero. `names` says which link a place is."""
+    if isinstance(values, str | bytes | bool) or not hasattr(values, "__iter__"):
+        raise InputError(f"{what} must be one number a link, or True, not {readable(str(values))}")
+    array = values if isinstance(values, np.ndarray) else _as_array(list(values))
+    if array.shape != (count,):
+        raise InputError(f"{what} must be one number for each of {count:,} links, not of shape {array.shape}")
+    if array.dtype.kind not in "iuf":
+        number = [isinstance(v, numbers.Real) and not isinstance(v, bool) for v in array.tolist()]
+        if not all(number):
+            place = number.index(False)
+            raise InputError(
+                f"{what}: {_named(place, names)} has {readable(str(array[place]))}, which is not a number"
+            )
+    found = np.ascontiguousarray(array, dtype=np.float64)
+    wrong = ~(found > 0.0) | ~np.isfinite(found)
+    if wrong.any():
+        place = int(np.argmax(wrong))
+        raise InputError(
+            f"{what}: {_named(place, names)} has {found[place]:g}, and a weight must be a finite number above zero; "
+            "remove links that are not there, or leave the weights out"
+        )
+    return found
+
+
+def _named(place: int, names: Callable[[int], str] | None) -> str:
+    return f"entry {place:,}" if names is None else names(place)
 
 
 def graph_from_ends(
@@ -31,6 +81,7 @@ def graph_from_ends(
     extra_columns: int = 0,
     ignored_columns: tuple[str, ...] = (),
     notes: tuple[str, ...] = (),
+    weights: NDArray[np.float64] | None = None,
 ) -> Graph:
     """Assign numbers to the labels of an (m, 2) array, integers or Python objects, and merge the links."""
     if ends.dtype.kind == "i" and (isolated is None or isolated.dtype.kind == "i"):
@@ -39,17 +90,27 @@ def graph_from_ends(
         chunks, labels = _number_objects(ends, isolated)
     return assemble(
         chunks, labels, source=source, records=len(ends), extra_columns=extra_columns,
-        ignored_columns=ignored_columns, notes=notes,
+        ignored_columns=ignored_columns, notes=notes, weights=None if weights is None else [weights],
     )  # fmt: skip
 
 
 def assemble(
-    chunks: list[NDArray[Any]], labels: Labels, *, source: str, records: int, threads: int = 1, **details: Any
-) -> Graph:
-    """Build the network from numbered links, with the summary of what was merged; empty `chunks`."""
+    chunks: list[NDArray[Any]], labels: Labels, *, source: str, records: int, threads: int = 1,
+    weights: list[NDArray[np.float64]] | None = None, **details: Any,
+) -> Graph:  # fmt: skip
+    """Build the network from numbered links, with the summary of what was merged; empty `chunks`.
+
+    `weights` are those of the links, chunk by chunk. Those of repeated links are added up, unless the list has every
+    link in both directions with the same weight.
+    """
+    listed = [] if weights is None else list(chunks)
     looped = np.unique(np.concatenate([c[c[:, 0] == c[:, 1], 0] for c in chunks])) if chunks else np.empty(0)
     rows = build_rows(chunks, len(labels), threads)
     degrees = np.diff(rows.offsets)
+    summed = None
+    if weights is not None:
+        summed, note = _summed(rows, listed, weights)
+        details["notes"] = (*details.get("notes", ()), *note)
     summary = ReadSummary(
         source=source,
         records=records,
@@ -61,7 +122,26 @@ def assemble(
         loop_only=int(np.count_nonzero(degrees[looped.astype(np.int64)] == 0)),
         **details,
     )
-    return Graph(rows.offsets, rows.neighbors, labels, summary)
+    return Graph(rows.offsets, rows.neighbors, labels, summary, weights=summed)
+
+
+def _summed(
+    rows: LinkRows, chunks: list[NDArray[Any]], weights: list[NDArray[np.float64]]
+) -> tuple[NDArray[np.float64], tuple[str, ...]]:
+    """Return the weight of every entry of the rows, summed in the order of the list, and how repeats were merged."""
+    summed = np.zeros(len(rows.neighbors))
+    for links, values in zip(chunks, weights, strict=True):
+        add_weights(rows.offsets, rows.neighbors, links, values, summed)
+    twice = merge_directions(rows.offsets, rows.neighbors, summed) and rows.merged > 0
+    if not np.isfinite(summed).all():
+        raise InputError(
+            "the weights of a repeated link add up to more than a number can hold; divide all of them"
+        )
+    if not rows.merged:
+        return summed, ()
+    if twice:
+        return summed, ("every link is listed in both directions with the same weight, which counts once",)
+    return summed, ("weights of repeated links added up",)
 
 
 def _pairs(edges: Any) -> tuple[NDArray[Any], int]:
@@ -139,13 +219,13 @@ def _plain(value: Any, what: str, place: int) -> Any:
 
 def _number_objects(ends: NDArray[Any], isolated: NDArray[Any] | None) -> tuple[list[NDArray[Any]], Labels]:
     """Assign numbers to text, or a mixture turned into text, by first appearance."""
-    numbers: dict[Any, int] = {}
-    flat = [numbers.setdefault(v, len(numbers)) for v in ends.reshape(-1).tolist()]
+    known: dict[Any, int] = {}
+    flat = [known.setdefault(v, len(known)) for v in ends.reshape(-1).tolist()]
     for value in () if isolated is None else isolated.tolist():
-        numbers.setdefault(value, len(numbers))
-    texts = [value if isinstance(value, str) else str(value) for value in numbers]
+        known.setdefault(value, len(known))
+    texts = [value if isinstance(value, str) else str(value) for value in known]
     if len(set(texts)) < len(texts):
         twice = next(t for i, t in enumerate(texts) if t in texts[:i])
         raise InputError(f"two different labels both read {readable(twice)} as text; rename one of them")
-    numbered = np.array(flat, dtype=node_dtype(len(numbers))).reshape(-1, 2)
+    numbered = np.array(flat, dtype=node_dtype(len(known))).reshape(-1, 2)
     return [numbered], Labels.from_text(texts)

@@ -1,4 +1,4 @@
-"""The network: a frozen, undirected, simple graph in compressed sparse rows (CSR)."""
+"""The network: a frozen, undirected, simple graph in compressed sparse rows (CSR), with or without weights."""
 
 from __future__ import annotations
 
@@ -33,8 +33,10 @@ class Graph:
 
     `neighbors[offsets[a]:offsets[a + 1]]` are the neighbours of node `a`, in increasing order, every link
     standing in both rows. Offsets are int64; neighbours are int32 while the number of nodes allows it. The
-    arrays are read-only. `summary` records what reading the network merged, dropped or skipped; `attributes` are
-    what a node table or another library knows about the nodes. They are no part of the fingerprint.
+    arrays are read-only. `weights`, where links have weights, are numbers above zero in the places of `neighbors`, the
+    same in both rows; None where all links are alike. `summary` records what reading the network merged, dropped or
+    skipped; `attributes` are what a node table or another library knows about the nodes. They are no part of the
+    fingerprint.
     Build one with `read_graph`, `Graph.from_edges` or a converter, not by hand.
 
     >>> graph = Graph.from_edges([("ann", "bob"), ("bob", "cid"), ("cid", "bob")])
@@ -49,9 +51,10 @@ class Graph:
     labels: Labels
     summary: ReadSummary | None = None
     attributes: NodeTable | None = None
+    weights: NDArray[np.float64] | None = None
 
     def __post_init__(self) -> None:
-        for name in ("offsets", "neighbors"):
+        for name in ("offsets", "neighbors") if self.weights is None else ("offsets", "neighbors", "weights"):
             view = getattr(self, name).view()
             view.flags.writeable = False
             object.__setattr__(self, name, view)
@@ -62,7 +65,8 @@ class Graph:
             names = f", labels {self.labels[0]!r} .. {self.labels[self.n_nodes - 1]!r}"
         nodes = "node" if self.n_nodes == 1 else "nodes"
         links = "link" if self.n_edges == 1 else "links"
-        return f"Graph({self.n_nodes:,} {nodes}, {self.n_edges:,} {links}{names})"
+        weights = "" if self.weights is None else " with weights"
+        return f"Graph({self.n_nodes:,} {nodes}, {self.n_edges:,} {links}{weights}{names})"
 
     def _repr_html_(self) -> str:
         facts = [
@@ -71,6 +75,9 @@ class Graph:
             ("links of a node", f"{2 * self.n_edges / max(self.n_nodes, 1):.1f} on average"),
             ("share of pairs linked", f"{self.density:.3g}"),
         ]
+        if self.weights is not None:
+            low, high = self.weights.min(initial=np.inf), self.weights.max(initial=0.0)
+            facts.append(("weights", f"{low:g} to {high:g}, {self.total_weight:g} in all"))
         if self.n_nodes:
             facts.append(("labels", f"{self.labels[0]!r} .. {self.labels[self.n_nodes - 1]!r}"))
         if self.attributes is not None:
@@ -109,9 +116,14 @@ class Graph:
         """Number of neighbours of every node."""
         return np.diff(self.offsets)
 
+    @property
+    def total_weight(self) -> float:
+        """Sum of the weights of all links; their number where they have none."""
+        return float(self.n_edges) if self.weights is None else float(self.weights.sum()) / 2.0
+
     @cached_property
     def fingerprint(self) -> str:
-        """SHA-256 of the structure and the labels: the same network gives the same text."""
+        """SHA-256 of the structure, the labels and the weights: the same network gives the same text."""
         digest = hashlib.sha256()
         labels = self.labels
         for array in (self.offsets, self.neighbors, labels.integers, labels.text, labels.text_offsets):
@@ -119,6 +131,8 @@ class Graph:
             for start in range(0, 0 if array is None else len(array), _HASHED_AT_ONCE):
                 part: NDArray[Any] = array[start : start + _HASHED_AT_ONCE]  # type: ignore[index]
                 digest.update(part.astype(wide, copy=False).tobytes())
+        for start in range(0, 0 if self.weights is None else len(self.weights), _HASHED_AT_ONCE):
+            digest.update(self.weights[start : start + _HASHED_AT_ONCE].tobytes())  # type: ignore[index]
         return digest.hexdigest()
 
     def neighbors_of(self, node: int) -> NDArray[Any]:
@@ -141,6 +155,22 @@ class Graph:
 
         return query.has_edges(self.offsets, self.neighbors, query.checked_pairs(pairs, self.n_nodes))
 
+    def weights_of(self, pairs: NDArray[Any] | Sequence[Sequence[int]]) -> NDArray[np.float64]:
+        """Return the weight of each of these pairs of node numbers: 0 where there is no link, 1 without weights.
+
+        >>> Graph.from_edges([("a", "b", 2.5), ("b", "c", 1)], weights=True).weights_of([(1, 0), (0, 2)]).tolist()
+        [2.5, 0.0]
+        """
+        from blockmix.graph import query
+
+        return query.weights_of(
+            self.offsets, self.neighbors, self.weights, query.checked_pairs(pairs, self.n_nodes)
+        )
+
+    def without_weights(self) -> Graph:
+        """Return the same network with all links alike."""
+        return Graph(self.offsets, self.neighbors, self.labels, self.summary, self.attributes)
+
     def without_edges(self, pairs: NDArray[Any] | Sequence[Sequence[int]]) -> Graph:
         """Return the same nodes and labels without these links (pairs of node numbers, in either order).
 
@@ -150,8 +180,8 @@ class Graph:
         from blockmix.graph import query
 
         pairs = query.checked_pairs(pairs, self.n_nodes)
-        rows = query.without(self.offsets, self.neighbors, pairs)
-        return Graph(*rows, self.labels, attributes=self.attributes)
+        offsets, neighbors, weights = query.without(self.offsets, self.neighbors, self.weights, pairs)
+        return Graph(offsets, neighbors, self.labels, attributes=self.attributes, weights=weights)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the network to a folder of .npy files and a manifest; replaces a network saved there."""
@@ -175,51 +205,61 @@ class Graph:
         cls,
         edges: NDArray[Any] | Iterable[Sequence[Any]],
         nodes: NDArray[Any] | Iterable[Any] | None = None,
+        weights: NDArray[Any] | Iterable[float] | bool | None = None,
     ) -> Graph:
         """Make a network of pairs of labels: an (m, 2) array, or any iterable of pairs of integers or text.
 
         Both directions and repeats are merged and self-loops dropped. Integer labels are ordered by value,
         text labels by first appearance; a mixture of both becomes text. `nodes` adds labels that may have no
-        link. Columns after the second are ignored.
+        link. `weights` are numbers above zero, one a pair, or True where they are the third entry of every pair; those
+        of repeats are added up. Other columns after the second are ignored.
 
         >>> list(Graph.from_edges([(3, 1), (1, 8)], nodes=[5]).labels)
         [1, 3, 5, 8]
+        >>> Graph.from_edges([("a", "b"), ("b", "a"), ("b", "c")], weights=[2, 0.5, 1]).weights.tolist()
+        [2.5, 2.5, 1.0, 1.0]
         """
         from blockmix.graph.edges import from_edges
 
-        return from_edges(edges, nodes)
+        return from_edges(edges, nodes, weights)
 
     @classmethod
-    def from_networkx(cls, network: networkx.Graph[Any]) -> Graph:
+    def from_networkx(cls, network: networkx.Graph[Any], weights: str | bool | None = None) -> Graph:
         """Make a network of a networkx graph of any kind, with its nodes as labels.
 
-        Directions, parallel links and weights are merged or ignored, and the summary says so. Nodes that are
-        neither integers nor text are labelled by their str().
+        `weights` names the attribute of the links that holds their weights; True is "weight". Those of parallel links
+        and of both directions are added up. Directions are ignored, as are weights that are not asked for, and the
+        summary says so. Nodes that are neither integers nor text are labelled by their str().
         """
         from blockmix.graph.convert import from_networkx
 
-        return from_networkx(network)
+        return from_networkx(network, weights)
 
     @classmethod
-    def from_igraph(cls, network: igraph.Graph) -> Graph:
-        """Make a network of an igraph graph, labelled by the vertex attribute `name` where there is one."""
+    def from_igraph(cls, network: igraph.Graph, weights: str | bool | None = None) -> Graph:
+        """Make a network of an igraph graph, labelled by the vertex attribute `name` where there is one.
+
+        `weights` names the edge attribute that holds the weights; True is "weight".
+        """
         from blockmix.graph.convert import from_igraph
 
-        return from_igraph(network)
+        return from_igraph(network, weights)
 
     @classmethod
     def from_scipy(
         cls,
         matrix: scipy.sparse.sparray | scipy.sparse.spmatrix,
         labels: Sequence[Any] | NDArray[Any] | None = None,
+        weights: bool = False,
     ) -> Graph:
         """Make a network of a square sparse adjacency matrix: every entry other than 0 is a link.
 
-        Nodes are labelled 0 to N-1 unless `labels` are given.
+        Nodes are labelled 0 to N-1 unless `labels` are given. With `weights` the entries are the weights of the links;
+        of a matrix that is not symmetric those of both directions are added up.
         """
         from blockmix.graph.convert import from_scipy
 
-        return from_scipy(matrix, labels)
+        return from_scipy(matrix, labels, weights)
 
     @classmethod
     def from_pandas(
@@ -228,23 +268,31 @@ class Graph:
         source: str = "source",
         target: str = "target",
         nodes: NDArray[Any] | Iterable[Any] | None = None,
+        weights: str | None = None,
     ) -> Graph:
         """Make a network of a table with one link per row and its two ends in two columns.
 
-        `nodes` adds labels that may have no link. A missing label is an error; other columns are ignored.
+        `nodes` adds labels that may have no link, `weights` names a column of weights. A missing label is an error;
+        other columns are ignored.
         """
         from blockmix.graph.convert import from_pandas
 
-        return from_pandas(frame, source, target, nodes)
+        return from_pandas(frame, source, target, nodes, weights)
 
     def to_networkx(self) -> networkx.Graph[Any]:
-        """Return a networkx.Graph with the labels as its nodes."""
+        """Return a networkx.Graph with the labels as its nodes, and the weights as the attribute "weight"."""
         from blockmix.graph.convert import to_networkx
 
         return to_networkx(self)
 
     def to_scipy(self, dtype: Any = np.float64) -> scipy.sparse.csr_array:
-        """Return the symmetric adjacency matrix, as a scipy.sparse.csr_array of ones."""
+        """Return the symmetric adjacency matrix, as a scipy.sparse.csr_array of ones; see also `to_scipy_weights`."""
         from blockmix.graph.convert import to_scipy
 
         return to_scipy(self, dtype)
+
+    def to_scipy_weights(self) -> scipy.sparse.csr_array:
+        """Return the symmetric matrix of the weights, ones where links have none, as a scipy.sparse.csr_array."""
+        from blockmix.graph.convert import to_scipy_weights
+
+        return to_scipy_weights(self)

@@ -45,7 +45,26 @@ def all_edges(offsets: Array, neighbors: Array) -> Array:
     return out
 
 
-def without(offsets: Array, neighbors: Array, pairs: NDArray[np.int64]) -> tuple[Array, Array]:
+def weights_of(
+    offsets: Array, neighbors: Array, weights: Array | None, pairs: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Return the weight of each pair, 0 where it is not linked; every link weighs 1 where there are no weights."""
+    if weights is None:
+        return has_edges(offsets, neighbors, pairs).astype(np.float64)
+    found = np.zeros(len(pairs))
+    _weights(offsets, neighbors, weights, pairs, found)
+    return found
+
+
+def upper_weights(offsets: Array, neighbors: Array, weights: Array) -> NDArray[np.float64]:
+    """Return the weight of every link once, in the order of `all_edges`."""
+    rows = np.repeat(np.arange(len(offsets) - 1, dtype=neighbors.dtype), np.diff(offsets))
+    return np.asarray(weights[neighbors > rows])
+
+
+def without(
+    offsets: Array, neighbors: Array, weights: Array | None, pairs: NDArray[np.int64]
+) -> tuple[Array, Array, Array | None]:
     """Return the rows of the network without these links, in time proportional to its size."""
     dropped = np.zeros(len(neighbors), dtype=np.bool_)
     missing = _drop(offsets, neighbors, pairs, dropped)
@@ -54,7 +73,7 @@ def without(offsets: Array, neighbors: Array, pairs: NDArray[np.int64]) -> tuple
         raise InputError(f"pairs[{missing}] is ({a}, {b}), which is not a link and cannot be removed")
     kept = np.zeros(len(offsets), dtype=np.int64)
     _count_kept(offsets, dropped, kept)
-    return kept, neighbors[~dropped]
+    return kept, neighbors[~dropped], None if weights is None else weights[~dropped]
 
 
 @njit(cache=True, nogil=True)
@@ -77,6 +96,46 @@ def _linked(offsets, neighbors, pairs, found):  # type: ignore[no-untyped-def]
         if offsets[a + 1] - offsets[a] > offsets[b + 1] - offsets[b]:
             a, b = b, a
         found[p] = _find(neighbors, offsets[a], offsets[a + 1], b) >= 0
+
+
+@njit(cache=True, nogil=True)
+def _weights(offsets, neighbors, weights, pairs, found):  # type: ignore[no-untyped-def]
+    for p in range(pairs.shape[0]):
+        place = _find(neighbors, offsets[pairs[p, 0]], offsets[pairs[p, 0] + 1], pairs[p, 1])
+        if place >= 0:
+            found[p] = weights[place]
+
+
+@njit(cache=True, nogil=True)
+def add_weights(offsets, neighbors, links, values, weights):  # type: ignore[no-untyped-def]
+    """Add the value of every listed link, self-loops left out, to its place in the row of its first end."""
+    for e in range(links.shape[0]):
+        a, b = links[e, 0], links[e, 1]
+        if a != b:
+            weights[_find(neighbors, offsets[a], offsets[a + 1], b)] += values[e]
+
+
+@njit(cache=True, nogil=True)
+def merge_directions(offsets, neighbors, weights):  # type: ignore[no-untyped-def]
+    """Make the weights of both rows of a link the same, in place; return whether they were the same already.
+
+    Then the list has every link in both directions, and its weight is taken once; otherwise the two are added up.
+    """
+    twice = True
+    for a in range(offsets.shape[0] - 1):
+        for i in range(offsets[a], offsets[a + 1]):
+            b = neighbors[i]
+            if b > a and weights[i] != weights[_find(neighbors, offsets[b], offsets[b + 1], a)]:
+                twice = False
+    if not twice:
+        for a in range(offsets.shape[0] - 1):
+            for i in range(offsets[a], offsets[a + 1]):
+                b = neighbors[i]
+                if b > a:
+                    j = _find(neighbors, offsets[b], offsets[b + 1], a)
+                    weights[i] += weights[j]
+                    weights[j] = weights[i]
+    return twice
 
 
 @njit(cache=True, nogil=True)

@@ -36,6 +36,8 @@ class HeldOut:
 
     `matched` are further non-links, with ends drawn in proportion to their number of links, as the ends of a link are:
     to rank links above them takes more than to know which nodes have many links. They are not held out.
+
+    `weights` are those of the pairs, zero for non-links; None where the network has none.
     """
 
     training: Graph
@@ -48,6 +50,7 @@ class HeldOut:
     hidden_offsets: NDArray[np.int64]
     hidden_neighbors: NDArray[Any]
     matched: NDArray[np.int64] = field(default_factory=lambda: np.empty((0, 2), dtype=np.int64))
+    weights: NDArray[np.float64] | None = None
 
     @property
     def scored_pairs(self) -> NDArray[np.int64]:
@@ -102,6 +105,7 @@ def hold_out(
         int(seed),
         *hidden_rows(pairs, graph),
         matched_non_links(graph, n_links, int(seed)),
+        None if graph.weights is None else graph.weights_of(pairs),
     )
 
 
@@ -147,7 +151,10 @@ def no_hold_out(graph: Graph) -> HeldOut:
     """
     pairs = np.empty((0, 2), dtype=np.int64)
     rows = hidden_rows(pairs, graph)
-    return HeldOut(graph, pairs, np.empty(0, dtype=np.bool_), "none", 0.0, graph.density, 0, *rows)
+    weights = None if graph.weights is None else np.empty(0)
+    return HeldOut(
+        graph, pairs, np.empty(0, dtype=np.bool_), "none", 0.0, graph.density, 0, *rows, weights=weights
+    )
 
 
 def _seed(seed: int) -> int:

@@ -8,6 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from blockmix.errors import InputError
@@ -34,7 +35,16 @@ from blockmix.graph.attributes import NodeTable
 from blockmix.graph.graph import Graph
 from blockmix.graph.labels import Labels
 from blockmix.graph.summary import ReadSummary
-from blockmix.stored import Checksums, Files, check_files, check_offsets, check_rows, read_array, save_arrays
+from blockmix.stored import (
+    Checksums,
+    Files,
+    check_files,
+    check_finite,
+    check_offsets,
+    check_rows,
+    read_array,
+    save_arrays,
+)
 
 FORMAT = "blockmix graph"
 # Version 1, of blockmix 0.1.0, has no checksums.
@@ -46,6 +56,7 @@ _ARRAYS = {
     "label_integers": ("<i8",),
     "label_text": ("|u1",),
     "label_offsets": ("<i8",),
+    "weights": ("<f8",),
 }
 _OF_KIND = {"range": (), "integer": ("label_integers",), "text": ("label_text", "label_offsets")}
 
@@ -96,6 +107,7 @@ def write_graph(graph: Graph, folder: Path) -> None:
         "label_integers": graph.labels.integers,
         "label_text": graph.labels.text,
         "label_offsets": graph.labels.text_offsets,
+        "weights": graph.weights,
     }
     stored = {name: array for name, array in arrays.items() if array is not None}
     stored |= attribute_arrays(graph.attributes)
@@ -103,6 +115,7 @@ def write_graph(graph: Graph, folder: Path) -> None:
         "nodes": graph.n_nodes,
         "links": graph.n_edges,
         "labels": graph.labels.kind,
+        "weights": graph.weights is not None,
         "fingerprint": graph.fingerprint,
         "summary": None if graph.summary is None else asdict(graph.summary),
         "attributes": attribute_list(graph.attributes),
@@ -123,7 +136,7 @@ def load_graph(path: str | os.PathLike[str], mmap: bool = True, verify: bool = T
     if not isinstance(kind, str) or kind not in _OF_KIND:
         raise _damaged(folder, f"the manifest names an unknown kind of labels, {kind!r:.80}")
     files = _files(folder, manifest) if manifest["version"] > 1 else None
-    names = ("offsets", "neighbors", *_OF_KIND[kind])
+    names = ("offsets", "neighbors", *_OF_KIND[kind], *(("weights",) if manifest.get("weights") else ()))
     try:
         with Checksums() as sums:
 
@@ -139,7 +152,8 @@ def load_graph(path: str | os.PathLike[str], mmap: bool = True, verify: bool = T
     labels = Labels(
         count, arrays.get("label_integers"), arrays.get("label_text"), arrays.get("label_offsets")
     )
-    graph = Graph(arrays["offsets"], arrays["neighbors"], labels, _summary(folder, manifest), attributes)
+    summary = _summary(folder, manifest)
+    graph = Graph(arrays["offsets"], arrays["neighbors"], labels, summary, attributes, arrays.get("weights"))
     if verify and files is not None:
         # It was computed when these files were written, and they have not changed since.
         vars(graph)["fingerprint"] = manifest.get("fingerprint")
@@ -205,10 +219,18 @@ def _check(folder: Path, manifest: dict[str, Any], arrays: dict[str, NDArray[Any
     try:
         check_offsets("offsets.npy", offsets, len(neighbors))
         check_rows("neighbors.npy", offsets, neighbors)
+        if "weights" in arrays:
+            _check_weights(arrays["weights"], len(neighbors))
         if "label_offsets" in arrays:
             _check_texts(n_nodes, arrays["label_offsets"], arrays["label_text"])
     except Damaged as damage:
         raise _damaged(folder, str(damage)) from None
+
+
+def _check_weights(weights: NDArray[Any], entries: int) -> None:
+    if len(weights) != entries:
+        raise Damaged("weights.npy has not one weight for each entry of neighbors.npy")
+    check_finite("weights.npy", weights, np.finfo(np.float64).smallest_subnormal)
 
 
 def _check_texts(nodes: int, ends: NDArray[Any], text: NDArray[Any]) -> None:

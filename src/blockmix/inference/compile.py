@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from blockmix.inference.choices.weights import weights_of
 from blockmix.inference.loop import RunResult
 from blockmix.inference.position import Position
 from blockmix.inference.request import FitRequest
@@ -26,7 +27,7 @@ def compile_kernels(sampler: Sampler, request: FitRequest) -> None:
     samples and the posterior itself run every kernel that the real fit and its result will call.
     """
     sampler.compile()
-    data = small_network()
+    data = small_network(request.weight_law is not None)
     trial = replace(
         request, communities=min(request.prior.communities, MOST_COMMUNITIES), chains=1, init=None
     )
@@ -34,12 +35,14 @@ def compile_kernels(sampler: Sampler, request: FitRequest) -> None:
         # six nodes would be sampled node by node, which the GPU does not do
         trial = replace(trial, options=replace(request.options, exact=False))
     with Workers(1) as one:
-        small = trial.make_sampler(data, one)
-        chain = chain_of(small).start(small, trial.chain_key(0), data.scored_pairs)
+        small, more = trial.make_sampler(data, one), weights_of(trial, data)
+        chain = chain_of(small).start(small, trial.chain_key(0), data.scored_pairs, **more)
         chain.advance(True, 1)
         for sample in (1, 2):
             chain.advance(False, sample)
     result = RunResult([chain], Position(rows=[{"sweep": 3}]), interrupted=False)
     post = build_posterior(data.training, data, trial, result, 0.0, 1)
     post.node_link_probability(np.array([(0, 1), (0, 5)]))
+    if post.weight_law is not None:
+        post.node_expected_weight(np.array([(0, 1), (0, 5)]))
     post.covers(complete=True)

@@ -11,6 +11,7 @@ from blockmix.errors import InputError
 from blockmix.files import Damaged
 from blockmix.graph.graph import Graph
 from blockmix.graph.split import HeldOut
+from blockmix.inference.choices.weights import weights_of
 from blockmix.inference.compile import compile_kernels
 from blockmix.inference.loop import Run, RunResult
 from blockmix.inference.plan import Plan
@@ -113,19 +114,23 @@ def _chains(
 ) -> list[LiveChain]:
     """Start the chains, or restore them from a checkpoint."""
     found: list[LiveChain] = []
+    more = weights_of(request, data)
     for number, sampler in enumerate(samplers):
         key = request.chain_key(number)
         if newest is None:
-            found.append(chain_of(sampler).start(sampler, key, data.scored_pairs, given))
+            found.append(chain_of(sampler).start(sampler, key, data.scored_pairs, given, **more))
         else:
-            found.append(_restored(sampler, key, data, newest, number))
+            found.append(_restored(sampler, key, data, newest, number, more))
     return found
 
 
-def _restored(sampler: Sampler, key: ChainKey, data: HeldOut, newest: Snapshot, number: int) -> LiveChain:
+def _restored(
+    sampler: Sampler, key: ChainKey, data: HeldOut, newest: Snapshot, number: int, more: dict[str, Any]
+) -> LiveChain:
     """Restore a chain from a checkpoint; one that no run wrote is an error that names it."""
     try:
-        return chain_of(sampler).restore(sampler, key, data.scored_pairs, chain_arrays(newest, number))
+        pairs, arrays = data.scored_pairs, chain_arrays(newest, number)
+        return chain_of(sampler).restore(sampler, key, pairs, arrays, **more)
     except Damaged as damage:
         raise InputError(
             f"{newest.path}: chain {number} cannot be restored ({damage}); restore the folder from a copy, or fit again"

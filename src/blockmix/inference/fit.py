@@ -12,6 +12,7 @@ from blockmix.graph.accept import as_graph
 from blockmix.graph.graph import Graph
 from blockmix.graph.split import HeldOut, hold_out, no_hold_out
 from blockmix.inference.choices.link_model import choose_model
+from blockmix.inference.choices.weights import check_split, for_weights
 from blockmix.inference.execute import RunContext, execute
 from blockmix.inference.interrupt import terminable
 from blockmix.inference.memory import check_memory
@@ -47,6 +48,7 @@ def fit(
     alpha: float | None = None,
     eta: tuple[float, float] = (1.0, 1.0),
     background: float | None = None,
+    weight_law: Literal["counts", "amounts"] | None = None,
     threads: int | None = None,
     device: str = "cpu",
     progress: bool | None = None,
@@ -55,6 +57,7 @@ def fit(
     checkpoint_every: float | None = None,
     force: bool = False,
     nodes: Any = None,
+    weights: Any = None,
     **options: Any,
 ) -> Posterior:
     """Find overlapping communities: sample the posterior of the assortative mixed-membership blockmodel.
@@ -89,6 +92,9 @@ def fit(
             5%, at most 25,000 links, and none on networks of fewer than 40 links or hardly any non-links.
         held_out_kind: "balanced", the default: as many non-links as links, or "proportional": the same share of both.
         alpha, eta, background: the prior, see `Model`.
+        weight_law: what the weights of links are, where the network has weights: "counts", Poisson variables, or
+            "amounts", which vary more: a Poisson number of units, each of a random size. By default "counts" where all
+            are whole numbers of at most 20 on average. Only the model "popularity" uses weights, and "auto" takes it.
         threads: processors to use; all by default.
         device: "cpu"; "cuda", one NVIDIA GPU, for the default sampler on networks of more than 2,048 nodes (needs the
             extra blockmix[cuda]); or "auto", the GPU where there is one and the network is large enough, else the CPU:
@@ -102,6 +108,7 @@ def fit(
         force: start even if the run takes more memory than there is, by the estimate made before.
         nodes: labels of nodes that may have no link, or a table of them with attributes, which stay with the result:
             see `read_graph`.
+        weights: where the weights of links are: a column, an attribute, or True for the usual one, see `as_graph`.
         options: settings of the sampler, for instance those of `ScirOptions`. One that has no effect is an error.
 
     Returns:
@@ -118,10 +125,11 @@ def fit(
     request = FitRequest(
         communities=communities, model=model, sampler="" if sampler is None else sampler, options=options, seed=seed,
         chains=chains, sweeps=sweeps, time_limit=time_limit, warm_up=warm_up, init=init, held_out=held_out,
-        held_out_kind=held_out_kind, alpha=alpha, eta=eta, background=background, threads=threads, device=device,
+        held_out_kind=held_out_kind, alpha=alpha, eta=eta, background=background,
+        weight_law=weight_law, threads=threads, device=device,
         checkpoint=checkpoint, checkpoint_every=checkpoint_every, force=force,
     )  # fmt: skip
-    network = as_graph(graph, nodes=nodes, threads=request.threads)
+    network = as_graph(graph, nodes=nodes, threads=request.threads, weights=weights)
     with open_folder(checkpoint) as folder:
         return fit_request(request, network, folder, progress, callback)
 
@@ -152,10 +160,12 @@ def _fit(
     began = time.perf_counter()
     display = choose_progress(progress)
     try:
+        request = for_weights(request, graph)
         given = None if request.init is None else _given(graph, request)
         with announce_compiling(display.waiting, "for the start", "a few seconds"):
             data = choose_held_out(graph, request.held_out, request.held_out_kind, request.seed)
             _check_links(graph, data)
+            check_split(graph, data)
             communities = None if given is None or not request.auto else given.shape[1]
             if request.auto and communities is None:
                 display.waiting("choosing the number of communities")

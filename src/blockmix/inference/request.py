@@ -22,6 +22,7 @@ from blockmix.graph.split import HeldOut, check_share
 from blockmix.inference.choices.limit import most_sweeps
 from blockmix.inference.plan import MOST_WARM_UP, Plan, whole_number
 from blockmix.model import Model
+from blockmix.model.hyper import WEIGHT_LAWS
 from blockmix.numerics.philox import stream_key
 from blockmix.numerics.workers import Workers
 from blockmix.samplers import check_sampler, default_sampler, sampler_class, sampler_options
@@ -95,6 +96,7 @@ class FitRequest:
     alpha: float | None = None
     eta: tuple[float, float] = (1.0, 1.0)
     background: float | None = None
+    weight_law: str | None = None
     threads: int | None = None
     device: str = "cpu"
     checkpoint: str | os.PathLike[str] | RunFolder | None = None
@@ -110,6 +112,7 @@ class FitRequest:
             object.__setattr__(self, name, value)
 
         self._check_types()
+        self._check_weight_law()
         if not self.auto:
             keep("communities", whole_number("communities", self.communities, 1, MOST["communities"]))
         keep("eta", _floats(self.eta))
@@ -150,7 +153,8 @@ class FitRequest:
         alpha = self.alpha
         if alpha is None and getattr(self.options, "form", "") == "paper":
             alpha = 1.0 / k
-        return Model(k, alpha, self.eta, self.background, kind)
+        law = self.weight_law if kind == "popularity" else None
+        return Model(k, alpha, self.eta, self.background, kind, weights=law)
 
     def with_model(self, model: str, reason: str = "") -> FitRequest:
         """Return the request for one of the link models, with the reason why it was chosen."""
@@ -204,6 +208,8 @@ class FitRequest:
         model = asdict(self.prior)
         # A request has none: that of a fit follows from the number of nodes.
         del model["background_prior"]
+        if self.weight_law is None:
+            del model["weights"]
         return {
             "model": model, "sampler": self.sampler, "options": asdict(self.options),
             "seed": self.seed, "chains": self.chains, "chosen": self.chosen, "model_chosen": self.model_chosen,
@@ -214,6 +220,8 @@ class FitRequest:
     def from_manifest(cls, values: Mapping[str, Any], **others: Any) -> FitRequest:
         """Return the request that `manifest` was made from, with other fields as given here."""
         model = dict(values["model"])
+        # Runs of earlier versions had no weights.
+        model["weight_law"] = model.pop("weights", None)
         options = sampler_options(values["sampler"], values["options"], model["kind"])
         fixed = {name: values[name] for name in ("sampler", "seed", "chains", "chosen", "device")}
         fixed |= {name: str(values.get(name, "")) for name in ("model_chosen", "device_chosen")}
@@ -280,6 +288,24 @@ class FitRequest:
                     f"held_out_kind={kind!r} (--held-out-kind) has no effect: nothing is held out; "
                     "give held_out a share above 0, or leave the kind out"
                 )
+
+    def _check_weight_law(self) -> None:
+        law = self.weight_law
+        if law is None:
+            return
+        if law not in WEIGHT_LAWS:
+            raise InputError(
+                f"weight_law (--weight-law) must be one of {', '.join(WEIGHT_LAWS)}, not {law!r:.60}"
+            )
+        if self.model not in ("popularity", "auto"):
+            raise InputError(
+                f"weight_law={law!r} (--weight-law) has no effect: the model {self.model!r} sees only whether there is "
+                'a link; take model="popularity" (--model popularity), or leave the law out'
+            )
+        if self.device not in ("cpu", "reference"):
+            raise InputError(
+                f"weights of links are used on the CPU only, not on {self.device!r}: leave out one of them"
+            )
 
     def _check_checkpoint(self) -> None:
         every = self.checkpoint_every

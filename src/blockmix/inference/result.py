@@ -5,8 +5,8 @@ from __future__ import annotations
 import datetime
 import platform
 import sys
-from dataclasses import asdict
-from typing import Any
+from dataclasses import asdict, replace
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,8 @@ from blockmix.inference.request import FitRequest
 from blockmix.posterior.evidence import Memberships, community_evidence
 from blockmix.posterior.merge import merge_chains, reorder
 from blockmix.posterior.pooling import equal_pool, pool_chains, pooled_forecast
-from blockmix.posterior.posterior import HeldOutPairs, Posterior
+from blockmix.posterior.posterior import HeldOutPairs, Posterior, WeightPredictions
+from blockmix.samplers.live import WeighingChain
 from blockmix.tables.summary import ChainSummary
 
 
@@ -44,6 +45,8 @@ def build_posterior(
         held_out = HeldOutPairs(
             data.pairs, data.links, pooled, data.density, data.kind, data.fraction, data.matched, matched
         )
+        if model.weights is not None:
+            held_out = replace(held_out, weights=_weight_predictions(data, result, pool.weights))
     merged = merge_chains(summaries, model.communities, pool.weights)
     mean, sd = _pooled_strengths(summaries, merged.numbers, pool.weights)
     if mean.ndim == 1 and summaries[0].popularity is None:
@@ -80,6 +83,8 @@ def build_posterior(
         "links": graph.n_edges,
         "graph_fingerprint": graph.fingerprint,
     }
+    if graph.weights is not None:
+        provenance["total_weight"] = graph.total_weight
     return Posterior(
         graph=graph,
         offsets=merged.offsets,
@@ -95,6 +100,14 @@ def build_posterior(
         provenance=provenance,
         **_popularity(summaries, pool.weights),
     )
+
+
+def _weight_predictions(data: HeldOut, result: RunResult, weights: NDArray[np.float64]) -> WeightPredictions:
+    """Return what was predicted about the weights of held-out pairs, chains counting by their weights."""
+    forecasts = np.array([cast(WeighingChain, chain).weight_forecast() for chain in result.chains])
+    density, expected = np.tensordot(weights, forecasts, 1)
+    assert data.weights is not None
+    return WeightPredictions(data.weights, density, expected)
 
 
 def _pooled_strengths(

@@ -119,6 +119,7 @@ def select_communities(
     seed: int = 0,
     held_out: float | None = None,
     nodes: Any = None,
+    weights: Any = None,
     on_fit: Callable[[int, int], Any] | None = None,
     **options: Any,
 ) -> Selection:
@@ -132,6 +133,7 @@ def select_communities(
         seed: of the splits and fits.
         held_out: share of the links held out in each split.
         nodes: labels of nodes that may have no link, or a table of them, as for `fit`.
+        weights: where the weights of the links are, as for `fit`.
         on_fit: called with (fits done, fits in all) before each fit.
         options: what else `fit` takes, for instance time_limit or sampler. Without limits a fit ends when its score
             has settled and the chains agree, or after 3,000 sweeps.
@@ -143,7 +145,7 @@ def select_communities(
     """
     splits = whole_number("splits", splits, 1)
     refuse_misnamed(options)
-    graph = as_graph(graph, nodes=nodes)
+    graph = as_graph(graph, nodes=nodes, weights=weights)
     share = (
         min(DEFAULT_HELD_OUT, MOST_HELD_OUT_LINKS / max(graph.n_edges, 1)) if held_out is None else held_out
     )

@@ -19,6 +19,8 @@ DEFAULT_CONCENTRATION = 0.3
 # put all of it into one that is nearly empty, because its non-links make every other unlikely.
 UNLINKED_CONCENTRATION = 3.0
 KINDS = ("assortative", "popularity", "mmsb")
+# What the weights of links may be in the popularity model (DC12), (DC13).
+WEIGHT_LAWS = ("counts", "amounts")
 # What hyperparameters may be: far beyond what is of use, and within what sums in single precision can hold.
 ALPHAS, ETAS, BACKGROUNDS = (1e-12, 1e6), (1e-12, 1e15), (1e-30, 1.0 - 1e-16)
 
@@ -38,7 +40,8 @@ class Model:
     it, with the Beta prior `background_prior` or (1, N) for N nodes. `kind` "assortative" has one strength for each
     community, "mmsb" one for every pair of communities, and no background. "popularity" is "assortative" with a
     popularity for every node (DC1): strengths are rates there, with the prior Gamma(eta[0], eta[1]), which for
-    eta = (1, c) is the same prior of a strength.
+    eta = (1, c) is the same prior of a strength. `weights` is the law of the weights of links in this model: "counts",
+    Poisson (DC12), or "amounts", a Poisson number of units of a Gamma size (DC13); None where only links are seen.
 
     >>> Model(communities=50).concentration
     0.006
@@ -50,6 +53,7 @@ class Model:
     background: float | None = None
     kind: str = "assortative"
     background_prior: tuple[float, float] | None = None
+    weights: str | None = None
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
@@ -75,6 +79,11 @@ class Model:
             raise InputError(
                 f"background must lie strictly between 0 and 1, and not be below {BACKGROUNDS[0]:g}, "
                 f"not {self.background!r:.80}; leave it out to learn it"
+            )
+        if self.weights is not None and (self.kind != "popularity" or self.weights not in WEIGHT_LAWS):
+            raise InputError(
+                f"weights of links are {' or '.join(WEIGHT_LAWS)}, of the model 'popularity' alone, not "
+                f"{self.weights!r:.40} of {self.kind!r}"
             )
         if self.background is not None and self.kind == "mmsb":
             raise InputError(
@@ -107,6 +116,9 @@ class Model:
         return np.where(degrees > 0, self.concentration, self.unlinked_concentration)
 
     def to_dict(self, learned: bool = False) -> dict[str, Any]:
-        """Return plain values for a manifest; where alpha was learned it has none."""
+        """Return plain values for a manifest; where alpha was learned, or links have no weights, it has none."""
         alpha = (None, None) if learned else (self.concentration, self.unlinked_concentration)
-        return asdict(self) | {"alpha": alpha[0], "alpha_unlinked": alpha[1]}
+        values = asdict(self)
+        if self.weights is None:
+            del values["weights"]
+        return values | {"alpha": alpha[0], "alpha_unlinked": alpha[1]}

@@ -20,7 +20,7 @@ import math
 
 import numpy as np
 
-from blockmix.numerics.compile import inlined_kernel
+from blockmix.numerics.compile import inlined_kernel, kernel
 
 
 @inlined_kernel
@@ -75,3 +75,35 @@ def pair_rate(r_a: float, r_b: float, base: float, shared: float) -> float:
 def rate_probability(rate: float) -> float:
     """(DC1) Compute the probability of a link, 1 - e^(-rate): that a Poisson count of this mean is not zero."""
     return -math.expm1(-rate)
+
+
+@inlined_kernel
+def log_count(count: float, rate: float) -> float:
+    """(DC12) Compute the log probability of a count given its rate: a Poisson variable."""
+    return count * math.log(rate) - rate - math.lgamma(count + 1.0)
+
+
+@inlined_kernel
+def amount_term(m: int, shape: float) -> float:
+    """(DC13) Compute the part of the log density of an amount of m units that depends on m and the shape alone."""
+    return -math.lgamma(m + 1.0) - math.lgamma(shape * m)
+
+
+@kernel
+def log_amount(log_amount: float, rate: float, shape: float, size_rate: float, most: int) -> float:
+    """(DC13) Compute the log density of an amount given its rate: a Poisson number of units, each of a Gamma size.
+
+    The sum over m = 1 .. `most` units; `size_rate` is the rate of the Gamma law of one.
+    """
+    slope = math.log(rate) + shape * (math.log(size_rate) + log_amount)
+    largest, total = -math.inf, 0.0
+    for m in range(1, most + 1):
+        value = slope * m + amount_term(m, shape)
+        if value < largest - 40.0:
+            break
+        if value > largest:
+            total = total * math.exp(largest - value) + 1.0
+            largest = value
+        else:
+            total += math.exp(value - largest)
+    return largest + math.log(total) - rate - log_amount - size_rate * math.exp(log_amount)

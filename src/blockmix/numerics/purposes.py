@@ -40,6 +40,9 @@ DRAW_INSIDE = 25
 DRAW_SLICE = 26
 # scir, the concentration of memberships
 DRAW_CONCENTRATION = 27
+# scir, popularity model, the size of a unit of a weight
+DRAW_UNIT_SHAPE = 28
+DRAW_UNIT_SIZE = 29
 # mini-batches of sgmc, sgmc-m and svi
 DRAW_BATCH = 32
 DRAW_BATCH_NON_LINKS = 33

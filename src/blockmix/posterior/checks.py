@@ -114,6 +114,13 @@ def _check_held_out(held_out: HeldOutPairs, nodes: int) -> None:
             "held_out_matched_probability": (np.float64, (matched,)),
         },
     )
+    if held_out.weights is not None:
+        arrays = {f"held_out_{name}": array for name, array in vars(held_out.weights).items()}
+        check_layout(arrays, dict.fromkeys(arrays, (np.float64, (count,))))
+        for name, array in arrays.items():
+            check_finite(name, array, 0.0)
+        if (held_out.links != (held_out.weights.weight > 0.0)).any():
+            raise Damaged("held_out_weight is above zero at a non-link, or zero at a link")
     check_range("held_out_matched", held_out.matched, nodes)
     check_finite("held_out_matched_probability", held_out.matched_probability, 0.0, 1.0)
     check_pairs("held_out_pairs", held_out.pairs, held_out.links, nodes)

@@ -36,6 +36,18 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
+class WeightPredictions:
+    """The weights of held-out pairs, 0 of non-links, the density predicted for each, and the weight expected.
+
+    The density is a probability where weights are counts, and of a non-link that of no link.
+    """
+
+    weight: NDArray[np.float64]
+    density: NDArray[np.float64]
+    expected: NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
 class HeldOutPairs:
     """The pairs that were held out, whether they are links, and the probability predicted for each.
 
@@ -50,6 +62,7 @@ class HeldOutPairs:
     fraction: float
     matched: NDArray[np.int64] = field(default_factory=lambda: np.empty((0, 2), dtype=np.int64))
     matched_probability: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
+    weights: WeightPredictions | None = None
 
     @cached_property
     def scores(self) -> Scores:

@@ -30,7 +30,7 @@ from blockmix.files import (
 from blockmix.graph.graph import Graph
 from blockmix.graph.storage import refuse_foreign, write_graph
 from blockmix.posterior.checks import check_posterior
-from blockmix.posterior.posterior import HeldOutPairs, Posterior
+from blockmix.posterior.posterior import HeldOutPairs, Posterior, WeightPredictions
 from blockmix.stored import NUMBERS, Checksums, Files, check_files, check_name, read_array, save_arrays
 from blockmix.tables.samples import PosteriorSample, check_samples, sample_arrays, samples_from
 
@@ -41,12 +41,14 @@ MANIFEST = "run.json"
 _TABLE = ("offsets", "community", "mean", "sd", "sizes", "strength_mean", "strength_sd", "numbers")
 _BLOCKS = ("blocks_mean", "blocks_sd")
 _POPULARITY = ("popularity_mean", "popularity_sd")
+_WEIGHTS = ("weight", "density", "expected")
 _DRAWN = ("lengths", "counts", "communities", "weights", "strengths")
 # The types that arrays are written in; `draws_` stands for those of every chain.
 _UNSIGNED = ("|u1", "<u2", "<u4")
 _INTEGERS = ("offsets", "numbers", "draws_sweep", "draws_lengths", "held_out_pairs", "held_out_matched")
 _FLOATS = (
     "sizes", "strength_mean", "strength_sd", "held_out_probability", "held_out_matched_probability", *_BLOCKS,
+    "draws_unit", *(f"held_out_{name}" for name in _WEIGHTS),
 )  # fmt: skip
 _TYPES = dict.fromkeys(_INTEGERS, ("<i8",)) | dict.fromkeys(_FLOATS, ("<f8",)) | {
     "community": ("<i4",), "mean": ("<f4",), "sd": ("<f4",), "held_out_links": ("|b1",), "draws_weights": ("<u2",),
@@ -110,6 +112,8 @@ def _arrays(post: Posterior) -> dict[str, NDArray[Any]]:
         arrays["held_out_probability"] = post.held_out.probability
         arrays["held_out_matched"] = post.held_out.matched
         arrays["held_out_matched_probability"] = post.held_out.matched_probability
+        if post.held_out.weights is not None:
+            arrays |= {f"held_out_{name}": getattr(post.held_out.weights, name) for name in _WEIGHTS}
     return arrays | {f"trace_{name}": values for name, values in post.trace.items()}
 
 
@@ -126,6 +130,7 @@ def _manifest(post: Posterior) -> dict[str, Any]:
         "popularity": post.popularity_mean is not None,
         "held_out": held_out,
         "matched": post.held_out is not None,
+        "weights": post.weight_law is not None,
         "trace": sorted(post.trace),
         "provenance": post.provenance,
     }
@@ -192,6 +197,9 @@ def _assemble(folder: Path, manifest: dict[str, Any], sums: Checksums) -> Poster
                 matched=array("held_out_matched"),
                 matched_probability=array("held_out_matched_probability"),
             )
+        if manifest.get("weights"):
+            found = WeightPredictions(*(array(f"held_out_{name}") for name in _WEIGHTS))
+            held_out = replace(held_out, weights=found)
     table = {name: array(name) for name in _TABLE}
     blocks = {name: array(name) for name in _BLOCKS} if manifest.get("blocks") else {}
     popular = bool(manifest.get("popularity"))
@@ -201,6 +209,7 @@ def _assemble(folder: Path, manifest: dict[str, Any], sums: Checksums) -> Poster
     graph = Graph.load(folder / "graph")
     k = len(table["sizes"])
     shape, more = (k, k) if blocks else (k + 1,), {"rest": manifest.get("even_rest"), "popularity": popular}
+    more["unit"] = manifest.get("weights")
     names = (*_DRAWN, *(name for name, there in more.items() if there))
     return Posterior(
         graph=graph,

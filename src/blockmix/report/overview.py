@@ -75,10 +75,13 @@ def verdict(notes: list[Remark]) -> Markup:
 def figures(found: Findings) -> Markup:
     """Write the four numbers that describe network and result."""
     graph = found.post.graph
+    weight = (
+        "" if graph.weights is None else f", of weight {graph.total_weight / graph.n_edges:.3g} on average"
+    )
     mean_degree = 2 * graph.n_edges / max(graph.n_nodes, 1)
     entries = [
         (f"{graph.n_nodes:,}", "nodes", f"{mean_degree:.1f} links each on average"),
-        (f"{graph.n_edges:,}", "links", f"{graph.density:.2g} of all pairs"),
+        (f"{graph.n_edges:,}", "links", f"{graph.density:.2g} of all pairs" + weight),
         (f"{len(found.numbers):,}", "communities", f"of {found.post.n_communities:,} the model was given"),
         (f"{len(found.bridges):,}", "bridge nodes", "surely in two communities or more"),
     ]
@@ -115,6 +118,14 @@ def scores(post: Posterior) -> Markup | None:
         ("Perplexity", f"{result.perplexity:.3f}", "1 is a perfect prediction, 2 a fair coin, on the held-out "
          "pairs as they are."),
     ]  # fmt: skip
+    weights = post.weight_scores
+    if weights is not None:
+        entries += [
+            ("Weights", f"{weights.correlation:.2f}", "Rank correlation of expected and observed weights of held-out "
+             "links."),
+            ("Log score of a weight", f"{weights.log_score:.3f}", "Log density of a held-out link's weight, higher is "
+             f"better; by one law for all links it is {weights.null_log_score:.3f}."),
+        ]  # fmt: skip
     return joined(
         element("h3", "How well it predicts", class_="part"),
         element(
@@ -194,7 +205,8 @@ def _facts(known: dict[str, Any], command: str | None) -> list[tuple[str, str]]:
 def _model(known: dict[str, Any]) -> str:
     """Return the link model, and why it was chosen if it was."""
     why = known.get("model_chosen_by", "user")
-    kind = str(known.get("model", {}).get("kind", ""))
+    kind, law = str(known.get("model", {}).get("kind", "")), known.get("model", {}).get("weights")
+    kind += "" if law is None else f", weights are {law}"
     return kind if why == "user" else f"{kind}, chosen by {why}"
 
 

@@ -106,6 +106,19 @@ class Popular(Sampler, Protocol):
         """Return r_a of every node; may be a view of the state."""
 
 
+class Weighing(Sampler, Protocol):
+    """A sampler that uses the weights of links."""
+
+    def unit(self, state: Any) -> float:
+        """Return the mean weight of a unit (DC13)."""
+
+    def predict_weights(
+        self, state: Any, held_out: tuple[NDArray[np.int64], NDArray[np.float64]], share: float,
+        out: NDArray[np.float64],
+    ) -> None:  # fmt: skip
+        """Set out = (1 - share) out + share * (density of every weight, expected weight) under this state."""
+
+
 class Approximation(Sampler, Protocol):
     """A sampler whose state is a distribution of its own, such as that of variational inference."""
 

@@ -22,9 +22,11 @@ def node_concentrations(model: Model, graph: Graph) -> NDArray[np.float64]:
     return model.concentrations(graph.degrees)
 
 
-def small_network() -> HeldOut:
+def small_network(weighted: bool = False) -> HeldOut:
     """Return six nodes, two of them isolated, on which kernels are compiled before time is measured."""
-    return hold_out(Graph.from_edges([(0, 1), (1, 2), (2, 3), (3, 0)], nodes=range(6)), 0.3, seed=0)
+    weights = [1.0, 2.0, 1.0, 3.0] if weighted else None
+    graph = Graph.from_edges([(0, 1), (1, 2), (2, 3), (3, 0)], nodes=range(6), weights=weights)
+    return hold_out(graph, 0.3, seed=0)
 
 
 def non_link_weight(data: HeldOut) -> float:

@@ -12,7 +12,17 @@ from typing import Any, Protocol, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from blockmix.samplers.contract import Approximation, Arrays, ChainKey, Info, Popular, Sampler, Startable
+from blockmix.files import Damaged
+from blockmix.samplers.contract import (
+    Approximation,
+    Arrays,
+    ChainKey,
+    Info,
+    Popular,
+    Sampler,
+    Startable,
+    Weighing,
+)
 from blockmix.stored import check_finite, check_layout
 from blockmix.tables.checks import check_summary
 from blockmix.tables.samples import PosteriorSample
@@ -47,8 +57,18 @@ class LiveChain(Protocol):
         """Return everything the chain is, for a checkpoint."""
 
 
+class WeighingChain(LiveChain, Protocol):
+    """A chain that predicts the weights of held-out pairs as well."""
+
+    def weight_forecast(self) -> NDArray[np.float64]:
+        """Return the density of the weight of every held-out pair, and its expected weight, averaged over states."""
+
+
 class HostChain:
-    """A chain of a `Sampler` whose arrays are in the memory of this process."""
+    """A chain of a `Sampler` whose arrays are in the memory of this process.
+
+    `weights` are those of the first of the pairs, where the sampler uses weights.
+    """
 
     def __init__(
         self,
@@ -57,6 +77,7 @@ class HostChain:
         key: ChainKey,
         pairs: NDArray[np.int64],
         summary: ChainSummary | None = None,
+        weights: NDArray[np.float64] | None = None,
     ) -> None:
         self.sampler, self.state, self.key, self.pairs = sampler, state, key, pairs
         shape = sampler.strengths(state).shape
@@ -64,6 +85,8 @@ class HostChain:
             sampler.nodes, sampler.communities, sampler.slots, shape
         )
         self._forecast = np.zeros(len(pairs))
+        self.weights = weights
+        self._weights = np.zeros((2, 0 if weights is None else len(weights)))
         self._info = Info(0.0, 0)
 
     def advance(self, warm_up: bool, samples: int) -> None:
@@ -77,6 +100,9 @@ class HostChain:
         if not self.sampler.samples:
             share = 1.0
         self.sampler.predict(self.state, self.pairs, 1.0 - share, share, self._forecast)
+        if self.weights is not None:
+            held_out = self.pairs[: len(self.weights)], self.weights
+            cast(Weighing, self.sampler).predict_weights(self.state, held_out, share, self._weights)
         if not warm_up:
             self._record(samples - 1)
 
@@ -91,7 +117,8 @@ class HostChain:
         if sampler.samples:
             rows, strengths = sampler.memberships(state), sampler.strengths(state)
             popularity = cast(Popular, sampler).popularity(state) if hasattr(sampler, "popularity") else None
-            self._summary.add(sweep, rows, strengths, sampler.workers, sampler.even_rest, popularity)
+            unit = None if self.weights is None else cast(Weighing, sampler).unit(state)
+            self._summary.add(sweep, rows, strengths, sampler.workers, sampler.even_rest, popularity, unit)
         else:
             approximation = cast(Approximation, sampler)
             drawn = approximation.draw(state, self.key)
@@ -109,6 +136,10 @@ class HostChain:
         """Return the posterior samples kept."""
         return self._summary.kept.samples
 
+    def weight_forecast(self) -> NDArray[np.float64]:
+        """Return densities and expected values of the weights of held-out pairs, in two rows."""
+        return self._weights
+
     def summary(self) -> ChainSummary:
         """Return the running summaries."""
         return self._summary
@@ -117,26 +148,42 @@ class HostChain:
         """Return state, predictions and, once samples count, summaries."""
         found = {f"state_{name}": array for name, array in self.sampler.arrays(self.state).items()}
         found["forecast"] = self._forecast
+        if self.weights is not None:
+            found["forecast_weights"] = self._weights
         if self._summary.samples:
             found |= {f"summary_{name}": array for name, array in self._summary.arrays().items()}
         return found
 
     @classmethod
-    def start(cls, sampler: Sampler, key: ChainKey, pairs: NDArray[np.int64], given: Any = None) -> HostChain:
+    def start(
+        cls, sampler: Sampler, key: ChainKey, pairs: NDArray[np.int64], given: Any = None,
+        weights: NDArray[np.float64] | None = None,
+    ) -> HostChain:  # fmt: skip
         """Start a chain where its sampler starts, or at the memberships that the user gave."""
         state = sampler.init(key) if given is None else cast(Startable, sampler).init_at(key, given)
-        return cls(sampler, state, key, pairs)
+        return cls(sampler, state, key, pairs, weights=weights)
 
     @classmethod
-    def restore(cls, sampler: Sampler, key: ChainKey, pairs: NDArray[np.int64], arrays: Arrays) -> HostChain:
+    def restore(
+        cls, sampler: Sampler, key: ChainKey, pairs: NDArray[np.int64], arrays: Arrays,
+        weights: NDArray[np.float64] | None = None,
+    ) -> HostChain:  # fmt: skip
         """Restore the chain that `arrays` was made from; raises `Damaged` where no chain wrote them."""
         check_layout(arrays, {"forecast": (np.float64, (len(pairs),))})
         check_finite("forecast", arrays["forecast"])
-        chain = cls(sampler, sampler.restore(below("state_", arrays)), key, pairs)
+        chain = cls(sampler, sampler.restore(below("state_", arrays)), key, pairs, weights=weights)
+        if weights is not None:
+            check_layout(arrays, {"forecast_weights": (np.float64, (2, len(weights)))})
+            check_finite("forecast_weights", arrays["forecast_weights"], 0.0)
+            chain._weights = np.array(arrays["forecast_weights"])
         if kept := below("summary_", arrays):
             shape = sampler.strengths(chain.state).shape
             popular = hasattr(sampler, "popularity")
             check_summary(kept, sampler.nodes, sampler.communities, shape, sampler.even_rest, popular)
+            if "draws_sweep" in kept and ("draws_unit" in kept) != (weights is not None):
+                raise Damaged(
+                    "the posterior samples are those of links with weights, or of links without, other than the run"
+                )
             chain._summary = ChainSummary.restore(kept)
         chain._forecast = arrays["forecast"]
         return chain

@@ -27,6 +27,7 @@ from blockmix.tables.predictor import (
     row_product,
 )
 from blockmix.tables.samples import PosteriorSample
+from blockmix.tables.weighted import StandIns, WeightLaw, add_packed_rates, average_row_weights
 
 # Isolated nodes whose mean stands for each of them: the error is a fifth of what one of them would have.
 MOST_SPREAD = 24
@@ -136,6 +137,40 @@ class PopularPredictor(Predictor):
             )
 
         workers.share(len(pairs), predict)
+
+    @property
+    def stand_ins(self) -> StandIns:
+        """Which nodes are isolated, and which of them stand for all, as kernels of weights read them."""
+        return StandIns(self.isolated, self.spread, self.apart)
+
+    def predict_weights(
+        self, workers: Workers, held_out: tuple[NDArray[np.int64], NDArray[np.float64]], rows: Rows,
+        strengths: NDArray[np.float64], law: WeightLaw, share: float, out: NDArray[np.float64],
+    ) -> None:  # fmt: skip
+        """Set out = (1 - share) out + share * (density of every weight, expected weight)."""
+        pairs, weights = held_out
+        values = shifted(strengths)
+
+        def predict(_: int, begin: int, end: int) -> None:
+            slopes = np.zeros(len(values) - 1)
+            average_row_weights(
+                pairs[begin:end], weights[begin:end], rows, values, self.stand_ins, law, share, slopes,
+                out[:, begin:end],
+            )  # fmt: skip
+
+        workers.share(len(pairs), predict)
+
+    def add_weights(
+        self, sample: PosteriorSample, pairs: NDArray[np.int64], out: NDArray[np.float64]
+    ) -> None:
+        """Add the expected weight of every pair under a posterior sample to `out`."""
+        if sample.popularity is None or sample.unit is None:
+            raise ValueError("this posterior sample is not that of a network with weights")
+        values = shifted(sample.strengths)
+        slopes = np.zeros(len(values) - 1)
+        add_packed_rates(
+            pairs, sample.packed(), sample.popularity, values, self.stand_ins, sample.unit, slopes, out
+        )
 
     def add_sample(self, sample: PosteriorSample, pairs: NDArray[np.int64], out: NDArray[np.float64]) -> None:
         """Add the link probability of every pair under a posterior sample to `out`."""

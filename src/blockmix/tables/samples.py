@@ -43,7 +43,7 @@ class PosteriorSample:
     `strengths` ends with the background; in the general model it is the K x K matrix. `rest`, of samplers with an even
     rest, is the weight of all communities together that the row of a node does not list (`tables.even`). In the
     popularity model `popularity` has r_a of every node, and strengths are rates (DC1), of which `probabilities` makes
-    strengths.
+    strengths. `unit` is the mean weight of a unit where links have weights (DC13).
     """
 
     sweep: int
@@ -53,11 +53,12 @@ class PosteriorSample:
     strengths: NDArray[np.float32]
     rest: NDArray[np.uint16] | None = None
     popularity: NDArray[np.float32] | None = None
+    unit: float | None = None
 
     @classmethod
     def of(
         cls, sweep: int, rows: Rows, strengths: NDArray[np.float64], even_rest: bool = False,
-        popularity: NDArray[np.float32] | None = None,
+        popularity: NDArray[np.float32] | None = None, unit: float | None = None,
     ) -> PosteriorSample:  # fmt: skip
         """Pack the current state of a chain."""
         counts = np.empty(len(rows.total), dtype=_kind(rows.words.shape[1] // 2))
@@ -70,7 +71,7 @@ class PosteriorSample:
             strengths.astype(np.float32),
             None if popularity is None else popularity.astype(np.float32),
         )
-        return cls(sweep, counts, communities, weights, values, rest if even_rest else None, r)
+        return cls(sweep, counts, communities, weights, values, rest if even_rest else None, r, unit)
 
     def copy(self) -> PosteriorSample:
         """Return the same sample in memory of its own."""
@@ -78,8 +79,9 @@ class PosteriorSample:
         rest = None if self.rest is None else self.rest.copy()
         popularity = None if self.popularity is None else self.popularity.copy()
         return PosteriorSample(
-            self.sweep, self.counts.copy(), communities, weights, self.strengths.copy(), rest, popularity
-        )
+            self.sweep, self.counts.copy(), communities, weights, self.strengths.copy(), rest, popularity,
+            self.unit,
+        )  # fmt: skip
 
     @property
     def nbytes(self) -> int:
@@ -130,13 +132,13 @@ class SampleStore:
 
     def offer(
         self, number: int, sweep: int, rows: Rows, strengths: NDArray[np.float64], even_rest: bool = False,
-        popularity: NDArray[np.float32] | None = None,
+        popularity: NDArray[np.float32] | None = None, unit: float | None = None,
     ) -> None:  # fmt: skip
         """Keep the state after sample `number` (from 0) if it is one of those to keep."""
         self.offer_packed(
             number,
             len(rows.total),
-            lambda: PosteriorSample.of(sweep, rows, strengths, even_rest, popularity),
+            lambda: PosteriorSample.of(sweep, rows, strengths, even_rest, popularity, unit),
         )
 
     def offer_packed(self, number: int, nodes: int, pack: Callable[[], PosteriorSample]) -> None:
@@ -180,6 +182,8 @@ def sample_arrays(samples: Sequence[PosteriorSample]) -> dict[str, NDArray[Any]]
         "strengths": np.stack([sample.strengths for sample in samples]),
     }
     found |= {"rest": np.stack(rest)} if rest else {}
+    if all(sample.unit is not None for sample in samples):
+        found["unit"] = np.array([sample.unit for sample in samples], dtype=np.float64)
     return found | ({"popularity": np.stack(popularity)} if popularity else {})
 
 
@@ -222,6 +226,9 @@ def check_samples(arrays: Mapping[str, NDArray[Any]], nodes: int, strengths: tup
         check_layout(arrays, {"popularity": (np.float32, (samples, nodes))})
         check_finite("popularity of the posterior samples", arrays["popularity"], 0.0)
         most = np.inf
+    if "unit" in arrays:
+        check_layout(arrays, {"unit": (np.float64, (samples,))})
+        check_finite("unit of the posterior samples", arrays["unit"], 0.0)
     check_finite("strengths of the posterior samples", arrays["strengths"], 0.0, most)
 
 
@@ -253,6 +260,7 @@ def samples_from(arrays: Mapping[str, NDArray[Any]]) -> tuple[PosteriorSample, .
             strengths[i],
             rest[i],
             popularity[i],
+            None if "unit" not in arrays else float(arrays["unit"][i]),
         )
         for i, (n, end) in enumerate(zip(lengths, ends, strict=True))
     )

@@ -66,14 +66,14 @@ class ChainSummary:
 
     def add(
         self, sweep: int, rows: Rows, strengths: NDArray[np.float64], workers: Workers, even_rest: bool = False,
-        popularity: NDArray[np.float32] | None = None,
+        popularity: NDArray[np.float32] | None = None, unit: float | None = None,
     ) -> None:  # fmt: skip
         """Add the state of the chain after a sweep as one more sample; `even_rest` as in `samplers.contract`.
 
         The running means are those of listed communities: a rest is part of the posterior sample alone. With
-        popularities, strengths are rates.
+        popularities, strengths are rates; `unit` is the mean weight of a unit where links have weights.
         """
-        self.kept.offer(self.samples, sweep, rows, strengths, even_rest, popularity)
+        self.kept.offer(self.samples, sweep, rows, strengths, even_rest, popularity, unit)
         self.samples += 1
         if popularity is not None:
             strengths = -np.expm1(-strengths)

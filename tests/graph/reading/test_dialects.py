@@ -115,10 +115,10 @@ def test_columns_that_are_not_used_are_named(read):
 
 
 @pytest.mark.parametrize("weight", ["1", "0.5", ".5", "1e-3", '"2"', "+3", "1."])
-def test_weights_above_zero_pass_and_the_summary_says_that_they_are_not_used(read, weight):
+def test_weights_above_zero_are_read_and_the_summary_names_their_column(read, weight):
     graph = read(f"a,b,w\nann,bob,{weight}\n", weights="w")
-    assert graph.n_edges == 1
-    assert "the model does not use them" in str(graph.summary)
+    assert graph.weights.tolist() == [float(weight.strip('"'))] * 2
+    assert "weights from column 3 ('w')" in str(graph.summary)
 
 
 @pytest.mark.parametrize(

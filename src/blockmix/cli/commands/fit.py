@@ -18,6 +18,7 @@ from blockmix.cli.reading import (
     Header,
     Nodes,
     Separator,
+    WeightLawOption,
     Weights,
     read_network,
     table_options,
@@ -188,6 +189,7 @@ def fit(
         float | None,
         typer.Option(help="Link probability across communities; learned by default.", rich_help_panel=_PRIOR),
     ] = None,
+    weight_law: WeightLawOption = None,
     threshold: Annotated[
         float,
         typer.Option(
@@ -238,6 +240,7 @@ def fit(
       blockmix fit edges.csv.gz -k 100 -o run --seed 7  all results in a folder
       blockmix fit dataset:netscience -k 30             a known network
       blockmix fit mails.csv --columns sender,receiver --nodes people.csv
+      blockmix fit mails.csv --weights messages --model popularity
 
     The folder holds report.html (blockmix open DIR shows it), memberships.tsv
     (node, community, mean, sd), communities.txt (one community a line),
@@ -256,7 +259,8 @@ def fit(
         options=_options(sampler, model.value, settings or []), seed=seed, chains=chains, sweeps=sweeps,
         time_limit=time_limit, warm_up=warm_up, held_out=held_out,
         held_out_kind=None if held_out_kind is None else held_out_kind.value, alpha=alpha, background=background,
-        threads=threads, device=device, checkpoint=output, checkpoint_every=checkpoint_every, force=force,
+        weight_law=None if weight_law is None else weight_law.value, threads=threads, device=device,
+        checkpoint=output, checkpoint_every=checkpoint_every, force=force,
     )  # fmt: skip
     table = table_options(format, sep, header, columns, weights)
     if request.communities == 1 and not quiet:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from blockmix.cli.guard import Seed, print_json
+from blockmix.cli.reading import WeightLaw
 from blockmix.errors import InputError
 
 if TYPE_CHECKING:
@@ -69,6 +70,10 @@ def simulate(
             "model, or with a power law."
         ),
     ] = None,
+    weights: Annotated[
+        WeightLaw | None,
+        typer.Option(help="model, with --degrees gamma or powerlaw: weights of links; none by default."),
+    ] = None,
     seed: Seed = 0,
     kind: Annotated[
         Kind,
@@ -119,18 +124,19 @@ def simulate(
     links = DEGREE if degree is None else degree
     if kind is Kind.abcd:
         fixed = {"communities": communities, "degree": degree, "degrees": degrees}
-        _refuse(kind, **fixed, overlap=overlap, sizes=sizes, alpha=alpha)
+        _refuse(kind, **fixed, weights=weights, overlap=overlap, sizes=sizes, alpha=alpha)
         made = _abcd(nodes, memberships, mixing, outliers, seed)
     elif communities is None:
         raise InputError("name the number of communities with -k")
     elif kind is Kind.planted:
-        _refuse(kind, alpha=alpha, memberships=memberships, outliers=outliers)
+        _refuse(kind, weights=weights, alpha=alpha, memberships=memberships, outliers=outliers)
         made = _planted(nodes, communities, links, law, seed, overlap, mixing, sizes or Sizes.equal)
     else:
         _refuse(kind, overlap=overlap, mixing=mixing, sizes=sizes, memberships=memberships, outliers=outliers)
         from blockmix.generators.simulate import simulate as draw
 
-        made = draw(nodes, communities, degree=links, degrees=law, alpha=alpha, seed=seed)
+        made = draw(nodes, communities, degree=links, degrees=law, alpha=alpha, seed=seed,
+                    weights=None if weights is None else weights.value)  # fmt: skip
     made.save(output, compress=compress, overwrite=overwrite)
     graph = made.graph
     if as_json:

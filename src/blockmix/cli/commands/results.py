@@ -40,7 +40,8 @@ def predict(
     """Predict the probability that pairs of nodes are linked, averaged over the posterior.
 
     Labels are separated by blanks, tabs or commas. The answer is a table of
-    node_a, node_b and probability.
+    node_a, node_b and probability, and of the expected weight where links
+    have weights.
 
     \b
       blockmix predict run pairs.txt > answers.tsv
@@ -53,19 +54,23 @@ def predict(
     post = load(result)
     labels = post.graph.labels
     nodes = read_pairs(pairs, labels)
-    probability = post.node_link_probability(nodes)
+    values = {"probability": post.node_link_probability(nodes)}
+    if post.weight_law is not None:
+        values["expected_weight"] = post.node_expected_weight(nodes)
     if output is not None:
-        write_predictions(output, labels, nodes, probability)
+        write_predictions(output, labels, nodes, values)
     if as_json:
-        rows = zip(nodes.tolist(), probability.tolist(), strict=True)
-        listed = [{"node_a": labels[a], "node_b": labels[b], "probability": p} for (a, b), p in rows]
+        listed = [
+            {"node_a": labels[a], "node_b": labels[b], **{name: float(found[i]) for name, found in values.items()}}
+            for i, (a, b) in enumerate(nodes.tolist())
+        ]  # fmt: skip
         print_json({"pairs": len(nodes), "predictions": listed})
     elif output is None:
         # Tables are UTF-8 whatever the terminal's encoding, as files are.
         sys.stdout.flush()
         # On a terminal labels must not move the cursor; in a pipe they stay as they are.
         screen = sys.stdout.isatty()
-        for piece in prediction_table(labels, nodes, probability):
+        for piece in prediction_table(labels, nodes, values):
             shown = printable(piece, keep="\t\n") if screen else piece
             sys.stdout.buffer.write(shown.encode("utf-8"))
         sys.stdout.buffer.flush()

@@ -16,6 +16,7 @@ from blockmix.cli.reading import (
     Header,
     Nodes,
     Separator,
+    WeightLawOption,
     Weights,
     read_network,
     table_options,
@@ -57,6 +58,7 @@ def select_k(
     header: Header = None,
     columns: Columns = None,
     weights: Weights = None,
+    weight_law: WeightLawOption = None,
     seed: Seed = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No progress.")] = False,
@@ -79,7 +81,10 @@ def select_k(
 
         optional("matplotlib", "--plot", 'pip install "blockmix[plot]"')
     numbers = None if grid is None else _numbers(grid)
-    FitRequest(model=model.value, sampler=sampler or "", seed=seed, time_limit=time_limit, threads=threads)
+    law = None if weight_law is None else weight_law.value
+    FitRequest(
+        model=model.value, sampler=sampler or "", seed=seed, time_limit=time_limit, threads=threads, weight_law=law
+    )  # fmt: skip
     table = table_options(format, sep, header, columns, weights)
     graph = read_network(edges, nodes, threads, quiet, table)
 
@@ -93,6 +98,7 @@ def select_k(
         "sampler": sampler,
         "threads": threads,
         "progress": False,
+        "weight_law": law,
     }
     chosen = select_communities(graph, numbers, splits=splits, seed=seed, on_fit=show_progress, **options)
     if plot is not None:

@@ -20,6 +20,8 @@ _SEPARATORS = {
 }  # fmt: skip
 NAMES = {BLANKS: "blanks", TABS: "tabs", COMMAS: "commas", SEMICOLONS: "semicolons", PIPES: "pipes"}
 Column = str | int
+# The column or attribute of weights that weights=True means.
+USUAL_WEIGHTS = "weight"
 
 # Words that name the two ends of a link, each with its counterpart.
 _ENDS = (
@@ -54,8 +56,10 @@ class Dialect:
             raise InputError(f"header={header!r:.60} must be True or False, or left out to find out")
         if columns is not None:
             columns = _two_columns(columns)
+        if weights is False:
+            weights = None
         if weights is not None:
-            weights = _column("weights", weights)
+            weights = USUAL_WEIGHTS if weights is True else _column("weights", weights)
             if columns is not None and weights in columns:
                 raise InputError(f"weights={weights!r:.60} is a column of labels; name another one")
         return cls(None if sep is None else _SEPARATORS[sep], header, columns, weights)

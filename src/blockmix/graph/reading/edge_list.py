@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable, Generator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -49,6 +49,7 @@ def read_edge_list(source: Source, dialect: Dialect, isolated: NDArray[Any] | No
         chunks,
         labels,
         threads=threads,
+        weights=listed.weights if top.weighted else None,
         source=source.name,
         records=listed.records,
         extra_columns=listed.extra,
@@ -65,11 +66,14 @@ class _Listed:
     """The links of a file as they were listed."""
 
     chunks: list[NDArray[Any]]
+    weights: list[NDArray[np.float64]] = field(default_factory=list)
     records: int = 0
     lines: int = 0
     extra: int = 0
 
     def add(self, block: _Block) -> None:
+        if block.weights is not None and block.records:
+            self.weights.append(block.weights)
         self.records += block.records
         self.lines += block.lines
         self.extra += block.extra
@@ -88,6 +92,7 @@ class _Block(NamedTuple):
     hashes: NDArray[np.uint64] | None = None
     column: int = 0
     found: bytes = b""
+    weights: NDArray[np.float64] | None = None
 
 
 def _in_order(
@@ -135,7 +140,7 @@ def _read_integers(source: Source, top: Preamble, threads: int) -> _Listed | Non
 
 
 def _parse_integers(original: Bytes, top: Preamble) -> _Block:
-    buf, extra, wrong = _picked(original, top)
+    buf, extra, wrong, weights = _picked(original, top)
     if wrong is not None:
         return wrong
     # The shortest record is four bytes: two digits, a separator and the line feed.
@@ -146,7 +151,8 @@ def _parse_integers(original: Bytes, top: Preamble) -> _Block:
         return _wrong(status, records, lines, extra, buf, line, place, None if buf is original else original)
     pairs = pairs[:records]
     narrow = records and pairs.min() >= _INT32.min and pairs.max() <= _INT32.max
-    return _Block(status, records, lines, extra, pairs.astype(np.int32 if narrow else np.int64))
+    found = pairs.astype(np.int32 if narrow else np.int64)
+    return _Block(status, records, lines, extra, found, weights=weights)
 
 
 def _read_texts(
@@ -177,7 +183,7 @@ def _read_texts(
 
 
 def _parse_texts(original: Bytes, top: Preamble) -> _Block:
-    buf, extra, wrong = _picked(original, top)
+    buf, extra, wrong, weights = _picked(original, top)
     if wrong is not None:
         return wrong
     most = len(buf) // 4 + 1
@@ -190,8 +196,9 @@ def _parse_texts(original: Bytes, top: Preamble) -> _Block:
     if status != parser.OK:
         return _wrong(status, records, lines, extra, buf, line, place, None if buf is original else original)
     return _Block(
-        status, records, lines, extra, buf=buf, spans=spans[: 2 * records], hashes=hashes[: 2 * records]
-    )
+        status, records, lines, extra, buf=buf, spans=spans[: 2 * records], hashes=hashes[: 2 * records],
+        weights=weights,
+    )  # fmt: skip
 
 
 def _number(
@@ -235,10 +242,12 @@ def _notes(top: Preamble, listed: _Listed, labels: Labels) -> tuple[str, ...]:
         named = top.header is not None and max(places) < len(top.columns)
         shown = " and ".join(f"{i + 1}" + (f" ({top.columns[i]!r:.40})" if named else "") for i in places)
         notes.append(f"links from columns {shown}")
-        if top.pick.weight >= 0:
-            notes.append("all weights are positive; the model does not use them: every link counts once")
+        if top.weighted:
+            named = top.header is not None and top.pick.weight < len(top.columns)
+            shown = f" ({top.columns[top.pick.weight]!r:.40})" if named else ""
+            notes.append(f"weights from column {top.pick.weight + 1}{shown}")
     if top.has_weights:
-        notes.append("weights are not used: every link counts once")
+        notes.append("weights are not used: every link counts once; name their column (weights) to use them")
     pair = top.first_pair
     if pair is not None and pair[1] == listed.records - 1 and abs(pair[0] - len(labels)) <= 2:
         notes.append(
@@ -260,18 +269,20 @@ def _require_links(source: Source, listed: _Listed) -> None:
         )
 
 
-def _picked(buf: Bytes, top: Preamble) -> tuple[Bytes, int, _Block | None]:
-    """Return a block with only the columns of the labels, how many records had more, and what is wrong with it."""
+def _picked(buf: Bytes, top: Preamble) -> tuple[Bytes, int, _Block | None, NDArray[np.float64] | None]:
+    """Return a block with only the columns of the labels, how many records had more, what is wrong, and the weights."""
     pick = top.pick
     if pick is None:
-        return buf, 0, None
+        return buf, 0, None, None
     out = np.empty(len(buf) + 1, dtype=np.uint8)
     rule = (top.separator, pick.merge, pick.first, pick.second, pick.weight)
     spans = np.zeros((3, 2), dtype=np.int64)
-    status, records, lines, extra, line, place, size = pick_columns(buf, len(buf), rule, spans, out)
+    # The shortest record with a weight is six bytes: three digits, two separators and the line feed.
+    weights = np.empty(len(buf) // 6 + 1 if top.weighted else 0)
+    status, records, lines, extra, line, place, size = pick_columns(buf, len(buf), rule, spans, out, weights)
     if status != parser.OK:
-        return buf, extra, _wrong(status, records, lines, extra, buf, line, place)
-    return out[:size], extra, None
+        return buf, extra, _wrong(status, records, lines, extra, buf, line, place), None
+    return out[:size], extra, None, weights[:records].copy() if top.weighted else None
 
 
 def _wrong(
@@ -336,6 +347,10 @@ _PROBLEMS = {
     parser.ZERO_WEIGHT: (
         "a weight must be above zero",
         "Remove links that are not there, or leave the column of weights out.",
+    ),
+    parser.HUGE_WEIGHT: (
+        "this weight is beyond what a number can hold",
+        "Divide all weights by one number, or leave the column of weights out.",
     ),
     parser.AFTER_QUOTE: ("text behind the closing quote of a label", 'Double a " that belongs to the label.'),
 }

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from blockmix.graph.attributes import NodeTable
 from blockmix.graph.edges import graph_from_ends
 from blockmix.graph.graph import Graph
+from blockmix.graph.query import upper_weights
 from blockmix.graph.reading.nodes import NodeList
 
 
@@ -32,7 +33,11 @@ def with_nodes(graph: Graph, nodes: NodeList) -> Graph:
         notes = () if graph.summary is None else graph.summary.notes
         source = "network" if graph.summary is None else graph.summary.source
         attributes = graph.attributes
-        graph = graph_from_ends(_narrowed(names[graph.edges()]), isolated, source=source, notes=notes)
+        weights = (
+            None if graph.weights is None else upper_weights(graph.offsets, graph.neighbors, graph.weights)
+        )
+        ends = _narrowed(names[graph.edges()])
+        graph = graph_from_ends(ends, isolated, source=source, notes=notes, weights=weights)
         if attributes is not None:
             graph = with_table(graph, names.tolist(), attributes)
     return described(graph, nodes)

@@ -83,6 +83,11 @@ class Preamble:
         return tuple(f"column {i + 1}" for i in others)
 
     @property
+    def weighted(self) -> bool:
+        """Whether weights are read."""
+        return self.pick is not None and self.pick.weight >= 0
+
+    @property
     def has_weights(self) -> bool:
         """Whether a column that is not used has the name of weights."""
         return any(name.strip("'").lower() in _WEIGHT_NAMES for name in self.ignored)
@@ -174,10 +179,21 @@ class _Judge:
         if skipped:
             fields = split_fields(lines[0], separator) if lines else []
             nodes = found.matrix_size if matrix else int(blank[0])
+            if self.dialect.weights is not None:
+                found = replace(found, pick=self._entry(fields, separator, number))
             return replace(
                 found, begin=after, lines=self.above + 1, declared_nodes=nodes, n_columns=max(2, len(fields))
             )
         return self._with_columns(found, lines, after)
+
+    def _entry(self, fields: list[bytes], separator: int, number: int) -> Pick:
+        """Return the columns of an entry of a Matrix Market file: row, column and value, which is the weight."""
+        if len(fields) < 3:
+            raise GraphFormatError(
+                "this Matrix Market file has no values, only places", path=self.path, line=number,
+                remedy="Leave the weights out.",
+            )  # fmt: skip
+        return Pick(0, 1, 2, separator == BLANKS)
 
     def _with_columns(self, found: Preamble, lines: list[bytes], after: int) -> Preamble:
         separator = found.separator

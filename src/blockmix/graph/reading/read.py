@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from blockmix.errors import InputError
 from blockmix.graph.graph import Graph
-from blockmix.graph.reading.dialect import Column, Dialect
+from blockmix.graph.reading.dialect import USUAL_WEIGHTS, Column, Dialect
 from blockmix.graph.reading.edge_list import read_edge_list
 from blockmix.graph.reading.formats.detect import check_format, detect
 from blockmix.graph.reading.formats.doubts import with_doubts
@@ -30,7 +30,7 @@ def read_graph(
     sep: str | None = None,
     header: bool | None = None,
     columns: Sequence[Column] | None = None,
-    weights: Column | None = None,
+    weights: Column | bool | None = None,
     threads: int | None = None,
 ) -> Graph:
     """Read an undirected network from a file, plain or compressed (gz, bz2, xz, zip, zst), whatever its format.
@@ -54,8 +54,11 @@ def read_graph(
         sep: what separates the columns of an edge list: " ", "\\t", ",", ";" or "|".
         header: whether the first line of an edge list names its columns.
         columns: the two columns with the labels, by name or by number, counted from 1.
-        weights: a column of weights, by name or number. They are checked, each must be a number above zero, and not
-            used: the model has no weights.
+        weights: where the weights of the links are: a column by name or number, the name of an attribute of links
+            (GraphML, GEXF, GML, Pajek, JSON), or True for the column or attribute named weight, and for the values of
+            matrices and METIS files, which have no name. Each must be a number above zero. Those of repeated links are
+            added up, unless the file lists every link in both directions with the same weight. Left out, links have
+            no weights. The model with popularities uses them: see docs/howto/weights.md.
         threads: how many threads parse; by default, as many as there are processors. The result is the same.
 
     Raises:
@@ -72,15 +75,17 @@ def read_graph(
     listed = None if nodes is None else read_nodes(nodes)
     with Source(path) as source:
         kind = chosen or detect(source, dialect.columns is not None)
-        if dialect.given and chosen is None and kind in ("matrix", "metis"):
+        columns_given = set(dialect.given) - ({"weights"} if dialect.weights == USUAL_WEIGHTS else set())
+        if columns_given and chosen is None and kind in ("matrix", "metis"):
             # These look like tables of links, and the user says that it is one.
             kind = "edges"
         if kind in ("edges", "parquet"):
             return _read_table(source, kind, dialect, listed, n_threads)
-        if dialect.given:
-            names = ", ".join(dialect.given)
+        others = [name for name in dialect.given if name != "weights"]
+        if others:
+            names = ", ".join(others)
             raise InputError(f"{names}: a file in the format {kind!r} has no columns to choose; leave it out")
-        graph = _read_other(source, kind, n_threads)
+        graph = _read_other(source, kind, n_threads, dialect.weights)
     return graph if listed is None else with_nodes(graph, listed)
 
 
@@ -95,29 +100,35 @@ def _read_table(source: Source, kind: str, dialect: Dialect, nodes: NodeList | N
     return described(read_parquet(source, dialect, isolated), nodes)
 
 
-def _read_other(source: Source, kind: str, threads: int) -> Graph:
+def _read_other(source: Source, kind: str, threads: int, weights: Column | None) -> Graph:
     """Read a format that is not a table of links; each reader is imported when it is needed."""
+    if kind in ("matrix-market", "matrix", "metis") and weights not in (None, USUAL_WEIGHTS):
+        raise InputError(
+            f"weights={weights!r:.60}: weights of the format {kind!r} have no name; give True (--weights weight)"
+        )
     if kind == "matrix-market":
         if b"coordinate" in source.head(200).split(b"\n")[0].lower():
-            return read_edge_list(source, Dialect(), None, threads)
+            return read_edge_list(source, Dialect(weights=weights), None, threads)
         from blockmix.graph.reading.formats.matrix import read_matrix_market_array
 
-        return read_matrix_market_array(source)
+        return read_matrix_market_array(source, weights is not None)
     if kind == "matrix":
         from blockmix.graph.reading.formats.matrix import read_matrix
 
-        return read_matrix(source)
+        return read_matrix(source, weights is not None)
     if kind == "metis":
         from blockmix.graph.reading.formats.metis import read_metis
 
-        return read_metis(source)
+        return read_metis(source, weights is not None)
+    if isinstance(weights, int):
+        raise InputError(f"weights={weights}: the format {kind!r} has no numbered columns; name an attribute")
     if kind == "json":
         from blockmix.graph.reading.formats.node_link import read_json
 
-        return read_json(source)
+        return read_json(source, weights)
     from blockmix.graph.reading.formats.by_networkx import read_by_networkx
 
-    return read_by_networkx(source, kind)
+    return read_by_networkx(source, kind, weights)
 
 
 def _threads(threads: int | None) -> int:

@@ -81,7 +81,8 @@ def inner_split(data: HeldOut, seed: int) -> HeldOut:
     pairs, links = inner.pairs[kept], inner.links[kept]
     hidden = hidden_rows(np.concatenate((pairs, data.pairs)), graph)
     return replace(
-        inner, pairs=pairs, links=links, hidden_offsets=hidden[0], hidden_neighbors=hidden[1], matched=inner.matched[:0]
+        inner, pairs=pairs, links=links, hidden_offsets=hidden[0], hidden_neighbors=hidden[1],
+        matched=inner.matched[:0], weights=None if inner.weights is None else inner.weights[kept],
     )  # fmt: skip
 
 

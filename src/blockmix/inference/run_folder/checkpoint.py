@@ -87,7 +87,8 @@ def load_networks(folder: Path, start: Snapshot) -> tuple[Graph, HeldOut]:
     if missing:
         raise InputError(f"{start.path}: the array {missing[0]} is missing; restore the folder from a copy")
     held_out: dict[str, Any] = {name: found[name] for name in _HELD_OUT} | start.facts["held_out"]
-    return graph, HeldOut(training=training, **held_out)
+    weights = None if graph.weights is None else graph.weights_of(found["pairs"])
+    return graph, HeldOut(training=training, weights=weights, **held_out)
 
 
 def _load_network(folder: Path, fingerprint: str) -> Graph:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -14,6 +15,7 @@ from blockmix.posterior.answers.table import Answer
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from blockmix.evaluate.weights import WeightScores
     from blockmix.graph.graph import Graph
     from blockmix.posterior.answers.compare import Comparison
     from blockmix.posterior.posterior import Posterior
@@ -46,6 +48,32 @@ class Answers:
         from blockmix.posterior.answers.of_communities import members
 
         return members(self._post, community, top, level)
+
+    @property
+    def weight_law(self) -> str | None:
+        """The law of the weights of links, "counts" or "amounts"; None where links have none."""
+        from blockmix.posterior.answers.weights import weight_law
+
+        return weight_law(self._post)
+
+    def expected_weight(self, pairs: Pairs | NDArray[Any]) -> NDArray[np.float64]:
+        """Return the expected weight of each pair of labels, zero for no link, averaged as in `link_probability`."""
+        from blockmix.posterior.answers.weights import expected_weight
+
+        return expected_weight(self._post, pairs)
+
+    def node_expected_weight(self, pairs: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the same as `expected_weight` for node numbers, an array of shape (n, 2)."""
+        from blockmix.posterior.answers.weights import node_expected_weight
+
+        return node_expected_weight(self._post, pairs)
+
+    @cached_property
+    def weight_scores(self) -> WeightScores | None:
+        """How well the weights of held-out links are predicted (M18); None without weights or held-out links."""
+        from blockmix.posterior.answers.weights import weight_scores
+
+        return weight_scores(self._post)
 
     def bridges(self, *, top: int = 20) -> Answer:
         """Return the nodes that surely belong to two communities or more, those with the largest second share first.

@@ -161,7 +161,8 @@ def members_at(post: Posterior, community: int, threshold: float) -> NDArray[np.
 
 def induced(graph: Graph, nodes: NDArray[np.int64]) -> Graph:
     """Return the network of these nodes, in increasing order, and the links between them."""
-    rows = graph.to_scipy(np.int8)[nodes][:, nodes]
+    weighted = graph.weights is not None
+    rows = (graph.to_scipy_weights() if weighted else graph.to_scipy(np.int8))[nodes][:, nodes]
     rows.sort_indices()
     names = [graph.labels[int(node)] for node in nodes]
     labels = (
@@ -169,4 +170,5 @@ def induced(graph: Graph, nodes: NDArray[np.int64]) -> Graph:
     )
     attributes = None if graph.attributes is None else graph.attributes.taken(nodes)
     offsets = rows.indptr.astype(np.int64)
-    return Graph(offsets, rows.indices.astype(graph.neighbors.dtype), labels, attributes=attributes)
+    neighbors, weights = rows.indices.astype(graph.neighbors.dtype), rows.data if weighted else None
+    return Graph(offsets, neighbors, labels, attributes=attributes, weights=weights)

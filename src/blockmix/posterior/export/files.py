@@ -8,7 +8,7 @@ Text is made in bulk, many rows to one formatting call: a network of 300,000 nod
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -77,31 +77,38 @@ def write_popularity(post: Posterior, path: Path) -> None:
 
 
 def write_held_out(post: Posterior, path: Path) -> None:
-    """Write node_a, node_b, link (1 or 0) and predicted probability; no rows if nothing was held out."""
+    """Write node_a, node_b, link (1 or 0) and predicted probability; no rows if nothing was held out.
+
+    Where links have weights the weight of the pair and the expected one follow.
+    """
     columns: list[NDArray[Any]] = []
+    header, row = "node_a\tnode_b\tlink\tprobability", "%s\t%s\t%d\t%.6g"
+    if post.weight_law is not None:
+        header, row = f"{header}\tweight\texpected_weight", f"{row}\t%.10g\t%.6g"
     if post.held_out is not None:
         names, held_out = label_texts(post.graph.labels), post.held_out
         a, b = held_out.pairs[:, 0], held_out.pairs[:, 1]
         columns = [names[a], names[b], held_out.links.astype(np.int64), held_out.probability]
-    write_pieces(
-        path, _table("node_a\tnode_b\tlink\tprobability", "%s\t%s\t%d\t%.6g\n", columns), follow=False
-    )
+        if held_out.weights is not None:
+            columns += [held_out.weights.weight, held_out.weights.expected]
+    write_pieces(path, _table(header, row + "\n", columns), follow=False)
 
 
 def prediction_table(
-    labels: Labels, pairs: NDArray[np.int64], probability: NDArray[np.float64]
+    labels: Labels, pairs: NDArray[np.int64], values: Mapping[str, NDArray[np.float64]]
 ) -> Iterator[str]:
-    """Return the text of node_a, node_b, probability for these pairs of node numbers, in pieces."""
+    """Return the text of node_a, node_b and these values for pairs of node numbers, in pieces."""
     names = label_texts(labels)
-    columns = [names[pairs[:, 0]], names[pairs[:, 1]], probability]
-    return _table("node_a\tnode_b\tprobability", "%s\t%s\t%.6g\n", columns)
+    columns = [names[pairs[:, 0]], names[pairs[:, 1]], *values.values()]
+    header = "\t".join(("node_a", "node_b", *values))
+    return _table(header, "\t".join(("%s", "%s", *["%.6g"] * len(values))) + "\n", columns)
 
 
 def write_predictions(
-    path: Path, labels: Labels, pairs: NDArray[np.int64], probability: NDArray[np.float64]
+    path: Path, labels: Labels, pairs: NDArray[np.int64], values: Mapping[str, NDArray[np.float64]]
 ) -> None:
-    """Write node_a, node_b, probability, tab separated under a header."""
-    write_pieces(path, prediction_table(labels, pairs, probability))
+    """Write node_a, node_b and these values, tab separated under a header."""
+    write_pieces(path, prediction_table(labels, pairs, values))
 
 
 def text_names(post: Posterior) -> tuple[str, ...]:

@@ -12,6 +12,8 @@ import numpy as np
 
 from blockmix.errors import optional
 from blockmix.files import write_pieces
+from blockmix.graph.graph import Graph
+from blockmix.graph.query import upper_weights
 
 if TYPE_CHECKING:
     from blockmix.posterior.posterior import Posterior
@@ -75,6 +77,8 @@ def _graphml(post: Posterior) -> Iterator[str]:
         kind = "double" if attribute.kind == "number" else "string"
         title = quoteattr(_NOT_XML.sub("\N{REPLACEMENT CHARACTER}", name))
         yield f'<key id="a{place}" for="node" attr.name={title} attr.type="{kind}"/>\n'
+    if post.graph.weights is not None:
+        yield '<key id="weight" for="edge" attr.name="weight" attr.type="double"/>\n'
     yield '<graph edgedefault="undirected">\n'
     labels = post.graph.labels
     for a in range(post.graph.n_nodes):
@@ -83,8 +87,18 @@ def _graphml(post: Posterior) -> Iterator[str]:
         if popular is not None:
             known += f'<data key="popularity">{popular[a]:.6g}</data>'
         yield _node(a, str(labels[a]), post.community[held], post.mean[held], post.sd[held], known)
-    yield from (f'<edge source="n{a}" target="n{b}"/>\n' for a, b in post.graph.edges().tolist())
+    yield from _edges(post.graph)
     yield "</graph>\n</graphml>\n"
+
+
+def _edges(graph: Graph) -> Iterator[str]:
+    ends = graph.edges().tolist()
+    if graph.weights is None:
+        yield from (f'<edge source="n{a}" target="n{b}"/>\n' for a, b in ends)
+        return
+    values = upper_weights(graph.offsets, graph.neighbors, graph.weights).tolist()
+    for (a, b), value in zip(ends, values, strict=True):
+        yield f'<edge source="n{a}" target="n{b}"><data key="weight">{value!r}</data></edge>\n'
 
 
 def _attribute(place: int, value: float | str | None) -> str:

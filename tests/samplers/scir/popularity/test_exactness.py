@@ -22,7 +22,7 @@ PAIR, PATH, TRIANGLE = [(0, 1)], [(0, 1), (1, 2)], [(0, 1), (1, 2), (0, 2)]
 STAR, KITE = [(0, 1), (0, 2), (0, 3)], [(0, 1), (1, 2), (2, 3), (0, 3), (3, 4)]
 RATES, OTHER_RATES, BACKGROUND = (2.0, 0.4), (1.2, 0.4), 0.15
 ALPHA = 0.7
-COMPARISONS = 9 * 8 + 2 * 9
+COMPARISONS = 9 * 12 + 2 * 9
 FALSE_ALARM = 1e-3 / COMPARISONS
 # A birth below this is left out; at alpha = 0.7 that is a share smallest^alpha of the time.
 SMALLEST = 1e-9
@@ -38,15 +38,36 @@ def node_grid(alpha, rho, points=(10, 24)):
     return pi.ravel(), r.ravel(), np.outer(first / first.sum(), second / second.sum()).ravel()
 
 
-def quadrature(edges, nodes, alpha, rates, background, rho, **options):
+def presence(rate, weight):
+    """Likelihood of a link of which only the presence is seen."""
+    return 1.0 - np.exp(-rate)
+
+
+def count(rate, weight):
+    """Likelihood of a Poisson count."""
+    return stats.poisson.pmf(weight, rate)
+
+
+def amount(unit):
+    """Likelihood of a sum of a Poisson number of Gamma sizes of this shape and rate, as a function."""
+
+    def density(rate, weight):
+        m = np.arange(1, 65)
+        sizes = stats.gamma.pdf(weight, unit[0] * m, scale=1.0 / unit[1])
+        return stats.poisson.pmf(m, np.asarray(rate)[..., None]) @ sizes
+
+    return density
+
+
+def quadrature(edges, nodes, alpha, rates, background, rho, weights=None, law=presence, **options):
     """E[pi_a1], E[pi_a1^2] and E[r_a] of every node, on two or three nodes: a sum over the grid of each."""
     pi, r, weight = node_grid(alpha, rho, **options)
     shared = rates[0] * np.outer(pi, pi) + rates[1] * np.outer(1 - pi, 1 - pi)
-    miss = np.exp(-np.outer(r, r) * (background + shared))
-    links = {tuple(sorted(edge)) for edge in edges}
+    rate = np.outer(r, r) * (background + shared)
+    links = dict(zip(map(tuple, map(sorted, edges)), weights or [1.0] * len(edges), strict=True))
 
     def pair(a, b):
-        return 1.0 - miss if (a, b) in links else miss
+        return law(rate, links[a, b]) if (a, b) in links else np.exp(-rate)
 
     if nodes == 2:
         laws = [weight * (pair(0, 1) @ weight), weight * (pair(0, 1).T @ weight)]
@@ -64,16 +85,23 @@ def held(sampler):
     sampler.kernels.update_rates = lambda state, sweep: None
 
 
-def sampled(tiny, edges, nodes, rho, options, rates=RATES, sweeps=1500, copies=60):
-    """Means over time of pi_a1, its square and r_a in every copy: three arrays of copies x nodes."""
-    data = tiny.copies_of(edges, nodes, copies)
+def sampled(
+    tiny, edges, nodes, rho, options, rates=RATES, sweeps=1500, copies=60, weights=None, law=None, unit=None
+):
+    """Means over time of pi_a1, its square and r_a in every copy: three arrays of copies x nodes.
+
+    The shape and the rate of `unit` are those of amounts as they are, not in units of their mean.
+    """
+    data = tiny.copies_of(edges, nodes, copies, weights)
     with Workers(1) as workers:
         settings = PopularityOptions(slots=2, smallest=SMALLEST, **options)
-        model = Model(2, alpha=ALPHA, kind="popularity")
+        model = Model(2, alpha=ALPHA, kind="popularity", weights=law)
         sampler = PopularityScir(data, model, settings, workers)
         held(sampler)
         rows = tiny.even_rows(nodes * copies, 2, 2, 1.0)
         state = sampler.start_at(rows, 1.0, np.append(rates, BACKGROUND), rho)
+        if unit is not None:
+            state.unit[:] = unit[0], unit[1] * sampler.problem.weights.scale
         sums = np.zeros((3, nodes * copies))
         for sweep in range(100 + sweeps):
             sampler.step(state, (7, 8), False)
@@ -118,6 +146,26 @@ def test_an_isolated_node_has_its_posterior_too(tiny):
 def test_as_many_batches_as_nodes_of_a_copy_is_the_same_law(tiny):
     found = sampled(tiny, PATH, 3, 3.0, {"batches": 3})
     assert agrees(found, quadrature(PATH, 3, ALPHA, RATES, BACKGROUND, 3.0))
+
+
+@pytest.mark.parametrize(("edges", "nodes", "weights"), [(PAIR, 2, [3.0]), (TRIANGLE, 3, [4.0, 1.0, 2.0])])
+def test_counts_give_the_posterior_of_counts(tiny, edges, nodes, weights):
+    """Not that of links alone: the units of a link are its weight."""
+    found = sampled(tiny, edges, nodes, 3.0, {}, weights=weights, law="counts")
+    assert agrees(found, quadrature(edges, nodes, ALPHA, RATES, BACKGROUND, 3.0, weights, count))
+    assert not agrees(found, quadrature(edges, nodes, ALPHA, RATES, BACKGROUND, 3.0))
+
+
+@pytest.mark.parametrize(("edges", "nodes", "weights"), [(PAIR, 2, [6.5]), (PATH, 3, [0.3, 4.0])])
+def test_amounts_give_the_posterior_of_amounts(tiny, edges, nodes, weights):
+    """With shape and rate of a unit's size held; that of other sizes, and of links alone, are told apart."""
+    unit = (2.0, 1.5)
+    found = sampled(tiny, edges, nodes, 3.0, {}, weights=weights, law="amounts", unit=unit)
+    assert agrees(found, quadrature(edges, nodes, ALPHA, RATES, BACKGROUND, 3.0, weights, amount(unit)))
+    assert not agrees(
+        found, quadrature(edges, nodes, ALPHA, RATES, BACKGROUND, 3.0, weights, amount((2.0, 3.0)))
+    )
+    assert not agrees(found, quadrature(edges, nodes, ALPHA, RATES, BACKGROUND, 3.0))
 
 
 def prior_draws(nodes, alpha, eta, rng, size):

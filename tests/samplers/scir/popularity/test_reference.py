@@ -66,6 +66,29 @@ def other_nodes(model, states):
 def test_every_sweep_is_that_of_the_reference(network, settings):
     """Warm-up and sampling; after each sweep the states are set equal, so that differences do not add up."""
     (model, options), data = SETTINGS[settings], NETWORKS[network]()
+    different = compare_sweeps(data, model, options)
+    assert different <= OTHER_DRAWS * SWEEPS * data.training.n_nodes
+
+
+def with_weights(law):
+    """The same network with counts from 1 to 12, or amounts from .05 to 20."""
+    data, rng = overlapping(), np.random.default_rng(3)
+    edges = np.concatenate((data.training.edges(), data.pairs[data.links]))
+    counts = 1 + rng.poisson(4.0, len(edges)) * (rng.random(len(edges)) < 0.5)
+    weights = counts if law == "counts" else np.exp(rng.normal(0.0, 1.2, len(edges)))
+    return hold_out(bm.Graph.from_edges(edges, nodes=range(56), weights=weights), 0.15, seed=1)
+
+
+@pytest.mark.parametrize("law", ["counts", "amounts"])
+@pytest.mark.parametrize("options", [{}, {"slots": 3, "batches": 2}])
+def test_every_sweep_with_weights_is_that_of_the_reference(law, options):
+    data = with_weights(law)
+    different = compare_sweeps(data, Model(6, kind="popularity", weights=law), options)
+    assert different <= OTHER_DRAWS * SWEEPS * data.training.n_nodes
+
+
+def compare_sweeps(data, model, options):
+    """How many nodes come out otherwise in some sweeps of the kernels and of the reference."""
     with Workers(2) as workers:
         samplers, states = pair_of_samplers(data, model, options, workers)
         different = 0
@@ -75,10 +98,11 @@ def test_every_sweep_is_that_of_the_reference(network, settings):
             if not different:
                 np.testing.assert_allclose(states[0].rates, states[1].rates, rtol=RATE_TOLERANCE)
                 assert states[0].rho == pytest.approx(states[1].rho, rel=1e-5)
+                np.testing.assert_allclose(states[0].unit, states[1].unit, rtol=1e-4)
                 for name, value in infos[1].measures.items():
                     assert infos[0].measures[name] == pytest.approx(value, abs=1e-5), name
             states[1] = samplers[1].restore(samplers[0].arrays(states[0]))
-    assert different <= OTHER_DRAWS * SWEEPS * len(states[0].rows.total)
+    return different
 
 
 def test_predictions_are_those_of_the_reference():

@@ -20,7 +20,7 @@ TITLES = {"graphml": "GraphML", "gexf": "GEXF", "gml": "GML", "pajek": "Pajek"}
 _DECLARATIONS = re.compile(rb"<!(DOCTYPE|ENTITY)", re.IGNORECASE)
 
 
-def read_by_networkx(source: Source, kind: str) -> Graph:
+def read_by_networkx(source: Source, kind: str, weights: str | None = None) -> Graph:
     """Read a file of one of these formats, with the attributes of its nodes."""
     title = TITLES[kind]
     networkx = optional("networkx", f"reading {title}", 'pip install "blockmix[networkx]"')
@@ -38,7 +38,7 @@ def read_by_networkx(source: Source, kind: str) -> Graph:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             network, note = readers[kind](networkx, data)
-        graph = from_networkx(network)
+        graph = from_networkx(network, weights)
     except (MemoryError, RecursionError):
         raise
     except InputError as error:

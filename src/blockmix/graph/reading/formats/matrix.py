@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from blockmix.errors import GraphFormatError
+from blockmix.errors import GraphFormatError, InputError
 from blockmix.graph.convert import from_scipy
 from blockmix.graph.graph import Graph
 from blockmix.graph.reading.dialect import find_ends, sniff_separator, split_fields
@@ -84,23 +84,19 @@ def _number(field: bytes) -> float | None:
     return value if math.isfinite(value) and b"_" not in field else None
 
 
-def read_matrix(source: Source) -> Graph:
-    """Read an adjacency matrix: every entry other than zero, in either direction, is a link."""
-    import scipy.sparse
-
-    matrix, names, _ = _table(source)
-    graph = from_scipy(scipy.sparse.csr_array(matrix), names)
+def read_matrix(source: Source, weights: bool = False) -> Graph:
+    """Read an adjacency matrix: every entry other than zero, in either direction, is a link; `weights` keeps it."""
+    matrix, names, _ = _table(source, weights)
+    graph = _made(source, matrix, names, weights)
     return _renamed(graph, source, "read as an adjacency matrix")
 
 
-def read_matrix_market_array(source: Source) -> Graph:
+def read_matrix_market_array(source: Source, weights: bool = False) -> Graph:
     """Read a Matrix Market file that gives every entry of a square matrix, column by column.
 
     Not by SciPy, whose reader (1.17) ends the process with a segmentation fault on files with more entries than their
     size line declares.
     """
-    import scipy.sparse
-
     data = source.content(_ARRAY_BYTES)
     begin, line, comments = first_data_line(data)
     number = data.count(b"\n", 0, begin) + 1
@@ -130,9 +126,21 @@ def read_matrix_market_array(source: Source) -> Graph:
     else:
         # The lower triangle by columns is the upper one by rows; both directions of a link are one.
         matrix[np.triu_indices(rows, -corner)] = np.array(values, dtype=np.float64)
-        matrix = np.maximum(np.abs(matrix), np.abs(matrix.T))
-    graph = from_scipy(scipy.sparse.csr_array(matrix), np.arange(1, rows + 1))
+        matrix = np.where(matrix == 0.0, matrix.T, matrix)
+    graph = _made(source, matrix, np.arange(1, rows + 1), weights)
     return _renamed(graph, source, "Matrix Market array: nodes are numbered from 1")
+
+
+def _made(source: Source, matrix: NDArray[np.float64], names: Any, weights: bool) -> Graph:
+    """Make the network of a matrix; of one with a negative entry the error says which entry."""
+    import scipy.sparse
+
+    try:
+        return from_scipy(scipy.sparse.csr_array(matrix), names, weights)
+    except InputError as error:
+        raise GraphFormatError(
+            str(error), path=source.name, remedy="Correct the matrix, or leave the weights out."
+        ) from None
 
 
 def _renamed(graph: Graph, source: Source, note: str) -> Graph:
@@ -143,7 +151,7 @@ def _renamed(graph: Graph, source: Source, note: str) -> Graph:
     return replace(graph, summary=replace(graph.summary, source=source.name, notes=notes))
 
 
-def _table(source: Source) -> tuple[NDArray[np.float64], list[str] | None, bool]:
+def _table(source: Source, weights: bool = False) -> tuple[NDArray[np.float64], list[str] | None, bool]:
     """Return the matrix, the names of its nodes where it has some, and whether the rows have names too."""
     lines = [
         (number, line) for number, line in source.lines(_LONGEST_LINE)
@@ -181,6 +189,8 @@ def _table(source: Source) -> tuple[NDArray[np.float64], list[str] | None, bool]
             value = _number(field)
             if value is None:
                 _refuse(source, number, field, "an entry of the matrix is not a number")
+            if weights and value < 0.0:
+                _refuse(source, number, field, "a weight must not be below zero")
             matrix[i, j] = value
     return matrix, _agreed(source, names, row_names, count), bool(row_names)
 

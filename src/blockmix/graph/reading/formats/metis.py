@@ -46,10 +46,11 @@ def looks_like_metis(head: bytes, whole: bool, suffix: str) -> bool:
     return len(listed) == 2 * links and all((b, a) in listed for a, b in listed)
 
 
-def read_metis(source: Source) -> Graph:
-    """Read a METIS file; nodes are labelled 1 to N, as in the file, and weights are left out."""
+def read_metis(source: Source, weights: bool = False) -> Graph:
+    """Read a METIS file; nodes are labelled 1 to N, as in the file, and weights are left out unless asked for."""
     chunks: list[NDArray[Any]] = []
     kept: list[NDArray[np.int64]] = []
+    values_of: list[NDArray[np.float64]] = []
     size: list[int] | None = None
     node, records, weighted = 0, 0, False
     for number, line in source.lines(_LONGEST_LINE):
@@ -66,6 +67,8 @@ def read_metis(source: Source) -> Graph:
         node += 1
         neighbors = _neighbors(source, number, line, values, size)
         weighted |= len(neighbors) < len(values)
+        if weights:
+            values_of.append(_link_weights(source, number, line, values, size))
         if len(neighbors) and not (neighbors.min() >= 1 and neighbors.max() <= size[0]):
             _refuse(source, number, line, f"a neighbour is not a node from 1 to {size[0]:,}")
         records += len(neighbors)
@@ -83,10 +86,13 @@ def read_metis(source: Source) -> Graph:
     if kept:
         chunks.append(np.concatenate(kept))
     notes = (*source.notes, "METIS format: nodes are numbered from 1")
-    if weighted:
-        notes += ("weights are not used: every link counts once",)
+    if weighted and not weights:
+        notes += ("weights are not used: every link counts once; ask for them (weights) to use them",)
     labels = Labels.of(np.arange(1, size[0] + 1))
-    return assemble(chunks, labels, source=source.name, records=records, declared_edges=size[1], notes=notes)
+    return assemble(
+        [np.concatenate(chunks)] if weights else chunks, labels, source=source.name, records=records,
+        declared_edges=size[1], notes=notes, weights=[np.concatenate(values_of)] if weights else None,
+    )  # fmt: skip
 
 
 def _integers(source: Source, number: int, line: bytes) -> NDArray[np.int64]:
@@ -118,6 +124,23 @@ def _neighbors(
     if len(values) < before or (len(values) - before) % (1 + link_weights):
         _refuse(source, number, line, "the line has not one weight for each node or link")
     return values[before :: 1 + link_weights]
+
+
+def _link_weights(
+    source: Source, number: int, line: bytes, values: NDArray[np.int64], size: list[int]
+) -> NDArray[np.float64]:
+    """Return the weights of the links on a line."""
+    if not size[3]:
+        _refuse(
+            source,
+            number,
+            line,
+            "this file has no weights of links: the third number of its first line says so",
+        )
+    found = values[size[2] + 1 :: 2].astype(np.float64)
+    if (found <= 0.0).any():
+        _refuse(source, number, line, "a weight must be above zero")
+    return found
 
 
 def _refuse(source: Source, number: int, line: bytes, problem: str) -> NoReturn:

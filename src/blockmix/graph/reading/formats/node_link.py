@@ -9,10 +9,14 @@ from __future__ import annotations
 import json
 from typing import Any, NoReturn
 
+import numpy as np
+from numpy.typing import NDArray
+
 from blockmix.errors import GraphFormatError, InputError, readable
 from blockmix.graph.attributes import NodeTable
 from blockmix.graph.edges import graph_from_ends, node_labels
 from blockmix.graph.graph import Graph
+from blockmix.graph.reading.dialect import USUAL_WEIGHTS
 from blockmix.graph.reading.named import with_table
 from blockmix.graph.reading.source import Source
 
@@ -23,20 +27,22 @@ _IDS = ("id", "name", "key", "label")
 _SKIPPED = {"source", "target", "from", "to"}
 
 
-def read_json(source: Source) -> Graph:
-    """Read a network from JSON."""
+def read_json(source: Source, weights: str | None = None) -> Graph:
+    """Read a network from JSON; `weights` names a value of the links, in a list of pairs it is the third entry."""
     found = _parsed(source)
     if isinstance(found, list):
-        return _of_pairs(source, found)
+        return _of_pairs(source, found, weights)
     elements = found.get("elements")
     if isinstance(elements, dict):
         # Cytoscape keeps the values of a node or link under "data".
-        return _of_records(source, _unwrapped(elements.get("nodes")), _unwrapped(elements.get("edges")))
+        return _of_records(
+            source, _unwrapped(elements.get("nodes")), _unwrapped(elements.get("edges")), weights
+        )
     key = next((key for key in _LINKS if isinstance(found.get(key), list)), None)
     if key is None:
         listed = ", ".join(readable(str(name)) for name in list(found)[:8]) or "none"
         _refuse(source, f"this JSON has no list of links; its keys are: {listed}")
-    return _of_records(source, found.get("nodes"), found[key])
+    return _of_records(source, found.get("nodes"), found[key], weights)
 
 
 def _parsed(source: Source) -> Any:
@@ -66,20 +72,40 @@ def _unwrapped(records: Any) -> Any:
     return [record.get("data") if isinstance(record, dict) else record for record in records]
 
 
-def _of_pairs(source: Source, pairs: list[Any]) -> Graph:
+def _of_pairs(source: Source, pairs: list[Any], weights: str | None) -> Graph:
     if all(isinstance(pair, dict) for pair in pairs):
-        return _of_records(source, None, pairs)
+        return _of_records(source, None, pairs, weights)
     for place, pair in enumerate(pairs):
         if not isinstance(pair, list) or len(pair) < 2 or not all(_is_label(end) for end in pair[:2]):
             _refuse(
                 source,
                 f"entry {place} of the list is {readable(json.dumps(pair)[:80])}, not a pair of labels",
             )
-    extra = sum(len(pair) > 2 for pair in pairs)
-    return _made(source, [(pair[0], pair[1]) for pair in pairs], None, "JSON list of pairs", extra)
+    ends, note = [(pair[0], pair[1]) for pair in pairs], "JSON list of pairs"
+    if weights is None:
+        return _made(source, ends, None, note, sum(len(pair) > 2 for pair in pairs))
+    if weights != USUAL_WEIGHTS:
+        _refuse(
+            source,
+            f"a list of pairs has no values with names, such as {weights!r:.60}; give True for its third entries",
+        )
+    values = _weights(source, [pair[2] if len(pair) > 2 else None for pair in pairs], "entry", "third entry")
+    return _made(source, ends, None, note, sum(len(pair) > 3 for pair in pairs), values)
 
 
-def _of_records(source: Source, nodes: Any, links: Any) -> Graph:
+def _weights(source: Source, values: list[Any], what: str, name: str) -> NDArray[np.float64]:
+    """Return the weights of the links; one that is missing or not a number above zero is named by its place."""
+    for place, value in enumerate(values):
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not number or not 0.0 < value < float("inf"):
+            shown = "none" if value is None else readable(json.dumps(value)[:60])
+            _refuse(
+                source, f"{what} {place}: its {name} must be a weight, a number above zero, and is {shown}"
+            )
+    return np.array(values, dtype=np.float64)
+
+
+def _of_records(source: Source, nodes: Any, links: Any, weights: str | None) -> Graph:
     if not isinstance(links, list):
         _refuse(source, "the links are not a list")
     names, table = _nodes(source, nodes)
@@ -94,8 +120,12 @@ def _of_records(source: Source, nodes: Any, links: Any) -> Graph:
         ends.append(pair)
     if names is not None and table is None:
         ends = [_by_place(source, pair, names, i) for i, pair in enumerate(ends)]
-    extra = sum(bool(link.keys() - _SKIPPED) for link in links)
-    graph = _made(source, ends, names, "JSON node-link", extra)
+    used = _SKIPPED if weights is None else _SKIPPED | {weights}
+    extra = sum(bool(link.keys() - used) for link in links)
+    values = None
+    if weights is not None:
+        values = _weights(source, [link.get(weights) for link in links], "link", f"value {readable(weights)}")
+    graph = _made(source, ends, names, "JSON node-link", extra, values)
     return graph if names is None or table is None else with_table(graph, names, table)
 
 
@@ -132,14 +162,17 @@ def _by_place(source: Source, pair: tuple[Any, ...], names: list[Any], number: i
     return pair
 
 
-def _made(source: Source, ends: list[Any], names: list[Any] | None, note: str, extra: int) -> Graph:
+def _made(
+    source: Source, ends: list[Any], names: list[Any] | None, note: str, extra: int,
+    weights: NDArray[np.float64] | None = None,
+) -> Graph:  # fmt: skip
     try:
         flat = node_labels([end for pair in ends for end in pair], "links").reshape(-1, 2)
         isolated = None if names is None else node_labels(names, "nodes")
         notes = (*source.notes, f"read as {note}")
         if extra:
             notes += (f"other values of {extra:,} links ignored",)
-        return graph_from_ends(flat, isolated, source=source.name, notes=notes)
+        return graph_from_ends(flat, isolated, source=source.name, notes=notes, weights=weights)
     except GraphFormatError:
         raise
     except InputError as error:

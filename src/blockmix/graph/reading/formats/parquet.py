@@ -64,16 +64,17 @@ def graph_of_frame(
 ) -> Graph:
     """Make a network of the columns at these places of a pandas or polars frame."""
     sides = [_labels(frame[names[place]], names[place], source) for place in places[:2]]
+    weights = None
     if places[2] >= 0:
-        check_weights(frame[names[places[2]]], names[places[2]], source)
-        notes += ("all weights are positive; the model does not use them: every link counts once",)
+        weights = read_weights(frame[names[places[2]]], names[places[2]], source)
+        notes += (f"weights from column {names[places[2]]!r:.40}",)
     ignored = [readable(name) for i, name in enumerate(names) if i not in places]
     notes += (f"links from columns {names[places[0]]!r:.40} and {names[places[1]]!r:.40}",)
     if sides[0].dtype != sides[1].dtype:
         sides = [side.astype(object) for side in sides]
     graph = graph_from_ends(
         np.stack(sides, axis=1), isolated, source=source, extra_columns=len(frame) if ignored else 0,
-        ignored_columns=tuple(ignored), notes=notes,
+        ignored_columns=tuple(ignored), notes=notes, weights=weights,
     )  # fmt: skip
     if graph.n_nodes == 0:
         raise GraphFormatError("the table has no rows", path=source, remedy="Give one link a row.")
@@ -92,12 +93,17 @@ def _labels(column: Any, name: str, source: str) -> NDArray[Any]:
     return node_labels(column.to_numpy(), f"{source}, column {name!r}")
 
 
-def check_weights(column: Any, name: str, source: str) -> None:
-    """Refuse weights that are not positive numbers; the row is counted from 1."""
+def read_weights(column: Any, name: str, source: str) -> NDArray[np.float64]:
+    """Return a column of weights, which must be numbers above zero; in errors the row is counted from 1."""
     values = column.to_numpy()
     if values.dtype.kind not in "iuf":
-        raise GraphFormatError(f"weights: column {readable(name)} is not of numbers", path=source, remedy="")
-    wrong = ~(values > 0) | ~np.isfinite(values.astype(np.float64))
+        raise GraphFormatError(
+            f"weights: column {readable(name)} is not of numbers",
+            path=source,
+            remedy="Turn it into numbers, or leave the column of weights out.",
+        )
+    values = np.ascontiguousarray(values, dtype=np.float64)
+    wrong = ~(values > 0) | ~np.isfinite(values)
     if wrong.any():
         row = int(np.argmax(wrong))
         raise GraphFormatError(
@@ -105,3 +111,4 @@ def check_weights(column: Any, name: str, source: str) -> None:
             path=source,
             remedy="Remove links that are not there, or leave the column of weights out.",
         )
+    return values

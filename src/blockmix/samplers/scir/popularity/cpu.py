@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from blockmix.engines.contract import Engine
 from blockmix.samplers.scir.concentration import ConcentrationMove
 from blockmix.samplers.scir.cpu import commit_rows
-from blockmix.samplers.scir.popularity.frame import UNITS, Frame, Work, new_scratch
+from blockmix.samplers.scir.popularity.frame import MOST_UNITS, UNITS, Frame, Work, new_scratch
 from blockmix.samplers.scir.popularity.kernels import BACKGROUND_HELD_DOWN, BACKGROUND_SHARE, Measures
 from blockmix.samplers.scir.popularity.problem import PopularityProblem, PopularityState, Sweep, rescale
 from blockmix.samplers.scir.popularity.rates import (
@@ -21,6 +21,7 @@ from blockmix.samplers.scir.popularity.rates import (
     update_spread,
 )
 from blockmix.samplers.scir.popularity.redraw import redraw_in_turn, redraw_range
+from blockmix.samplers.scir.popularity.weights import AMOUNTS, Tally, draw_unit
 from blockmix.tables.layout import FIXED_POINT, empty_rows
 from blockmix.tables.popular import PopularPredictor
 
@@ -36,9 +37,17 @@ class CpuKernels:
         self.changes = np.zeros((threads, k + 1, 2), dtype=np.int64)
         self.pairs = np.zeros((threads, k + 1, 3), dtype=np.int64)
         self.sums = np.zeros((threads, 3), dtype=np.int64)
-        largest = int(degrees.max(initial=0))
+        largest, weights = int(degrees.max(initial=0)), problem.weights
+        self.tally = np.zeros((threads, MOST_UNITS + 1 if weights.law == AMOUNTS else 0), dtype=np.int64)
+        most = weights.most_units(problem.shard.network.offsets)
         self.work = [
-            Work(new_scratch(k, slots, largest), self.changes[i], self.pairs[i], self.sums[i])
+            Work(
+                new_scratch(k, slots, largest, most),
+                self.changes[i],
+                self.pairs[i],
+                self.sums[i],
+                self.tally[i],
+            )
             for i in range(threads)
         ]
         self.members = np.zeros((k + 1, 2))
@@ -49,8 +58,9 @@ class CpuKernels:
     def _frame(self, state: PopularityState, sweep: Sweep) -> Frame:
         shard = self.problem.shard
         return Frame(
-            shard.network, shard.names, state.rows, self.members, state.rates, sweep.settings, sweep.key
-        )
+            shard.network, shard.names, state.rows, self.members, state.rates, sweep.settings, sweep.key,
+            self.problem.weights.frame(state.unit),
+        )  # fmt: skip
 
     def redraw_nodes(self, state: PopularityState, sweep: Sweep) -> None:
         """Redraw all nodes, one after the other or batch by batch."""
@@ -88,11 +98,16 @@ class CpuKernels:
             k + learned, self.pairs, self.members, problem.rate_prior, weight, sweep.key, state.rates
         )
         if learned and sweep.warm_up and state.sweep < BACKGROUND_HELD_DOWN:
-            most = BACKGROUND_SHARE * problem.links / pair_exposure(k, self.pairs, self.members, weight)
+            most = (
+                BACKGROUND_SHARE * problem.weights.total / pair_exposure(k, self.pairs, self.members, weight)
+            )
             state.rates[k] = min(state.rates[k], most)
         units = self.pairs[:, :, UNITS].sum(axis=0)
         self.units[:] = units.sum(), units[:k].sum()
         self.pairs[:] = 0
+        if problem.weights.law == AMOUNTS:
+            draw_unit(state.unit, Tally.of(self.tally, problem.weights.total), sweep.key)
+            self.tally[:] = 0
         logs = int(self.sums[:, 2].sum()) / FIXED_POINT
         if learned:
             logs += problem.nodes * self._rescale(state, sweep)

@@ -38,6 +38,20 @@ class Settings(NamedTuple):
     whole: bool
 
 
+class Weights(NamedTuple):
+    """The weights of links in a sweep, see `weights.LinkLaw`: their law, and shape and log rate of a unit's size.
+
+    `entries` has one for each neighbour, and none where links have no weights. `terms[m]` is the part of the log weight
+    of m units (DC13) that no link changes.
+    """
+
+    law: int
+    entries: NDArray[np.float64]
+    shape: float
+    log_rate: float
+    terms: NDArray[np.float64]
+
+
 class Frame(NamedTuple):
     """All that an update reads. `names[place]` is the global number of the node in that row of the tables."""
 
@@ -48,6 +62,7 @@ class Frame(NamedTuple):
     rates: NDArray[np.float64]
     settings: Settings
     key: Key
+    weights: Weights
 
 
 class Exposure(NamedTuple):
@@ -88,20 +103,22 @@ class Scratch(NamedTuple):
 class Work(NamedTuple):
     """What one worker writes to: local lists, changes of `members`, pair counts, and sums over nodes.
 
-    All sums are fixed-point integers. `sums` are the share of phi dropped, accepted moves, and log r_a.
+    All sums are fixed-point integers. `sums` are the share of phi dropped, accepted moves, and log r_a. `tally` has the
+    number of links of m units, and first the sum of m log x over them (DC14); it is empty but for amounts.
     """
 
     scratch: Scratch
     changes: NDArray[np.int64]
     pairs: NDArray[np.int64]
     sums: NDArray[np.int64]
+    tally: NDArray[np.int64]
 
 
-def new_scratch(communities: int, slots: int, largest_degree: int) -> Scratch:
-    """Allocate the work space of one worker."""
+def new_scratch(communities: int, slots: int, largest_degree: int, most_units: int = 0) -> Scratch:
+    """Allocate the work space of one worker; a node has at most so many units where they are given."""
     size = slots + min(communities, largest_degree * slots) + 2 * MAX_BIRTHS
     entries, links = max(largest_degree * slots, 1), max(largest_degree, 1)
-    units = 16 * largest_degree + 4 * MOST_UNITS
+    units = max(16 * largest_degree + 4 * MOST_UNITS, most_units)
     return Scratch(
         position=np.full(communities, -1, dtype=np.int32),
         community=np.zeros(size, dtype=np.int32),

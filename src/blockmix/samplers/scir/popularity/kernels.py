@@ -36,7 +36,7 @@ class PopularityKernels(Protocol):
         """(DC5) to (DC9) Redraw row and popularity of every node, batch by batch."""
 
     def update_rates(self, state: PopularityState, sweep: Sweep) -> None:
-        """(DC10) Draw rates, background and rho given the rows."""
+        """(DC10) Draw rates, background and rho given the rows; of amounts the size of a unit as well (DC14)."""
 
     def draw_concentration(self, state: PopularityState, sweep: Sweep) -> float:
         """(Q3) Draw K alpha given the rows of all nodes."""

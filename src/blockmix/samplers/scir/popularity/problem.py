@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockmix.engines.contract import Engine, Shard
+from blockmix.graph.graph import Graph
 from blockmix.graph.split import HeldOut
 from blockmix.model import Model
 from blockmix.numerics.special import expint_e1
@@ -23,6 +24,7 @@ from blockmix.samplers.scir.constants import (
 from blockmix.samplers.scir.frame import Batch
 from blockmix.samplers.scir.popularity.frame import Settings
 from blockmix.samplers.scir.popularity.options import PopularityOptions
+from blockmix.samplers.scir.popularity.weights import COUNTS, LinkLaw
 from blockmix.samplers.scir.problem import smallest_kept
 from blockmix.tables.layout import FIXED_POINT, Key, Rows
 
@@ -35,7 +37,8 @@ START_RHO = 1.0
 class PopularityState:
     """Everything a chain is: rows with popularities as totals, rates, rho, K alpha, sums over nodes, sweeps done.
 
-    The last entry of `rates` and of `sums` is the background's; `step` updates it all.
+    The last entry of `rates` and of `sums` is the background's; `step` updates it all. `unit` are shape and rate of the
+    size of a unit (DC13), in use where weights are amounts.
     """
 
     rows: Rows
@@ -43,6 +46,7 @@ class PopularityState:
     rho: float
     sums: NDArray[np.int64]
     concentration: float
+    unit: NDArray[np.float64]
     sweep: int = 0
 
 
@@ -65,6 +69,8 @@ class PopularityProblem:
     links: int
     non_link_weight: float
     batches: int
+    training: Graph
+    weights: LinkLaw
 
     @classmethod
     def of(cls, data: HeldOut, model: Model, options: PopularityOptions, engine: Engine) -> PopularityProblem:
@@ -73,7 +79,10 @@ class PopularityProblem:
         prior = np.empty((model.communities + 1, 2))
         prior[:-1], prior[-1] = model.eta, model.prior_of_background(graph.n_nodes)
         batches = options.batches_for(graph.n_nodes, graph.n_edges)
-        return cls(shard, model, options, prior, graph.n_edges, non_link_weight(data), batches)
+        weights = LinkLaw.of(graph, model.weights)
+        return cls(
+            shard, model, options, prior, graph.n_edges, non_link_weight(data), batches, graph, weights
+        )
 
     @property
     def nodes(self) -> int:
@@ -128,8 +137,12 @@ def rescale(state: PopularityState, t: float) -> None:
     state.rates *= np.exp(-2.0 * t)
 
 
-def start_popularity(degrees: NDArray[np.int64]) -> NDArray[np.float32]:
-    """Return popularities to start with: degrees over their mean, drawn towards one where there are few links."""
+def start_popularity(data: HeldOut, weights: LinkLaw) -> NDArray[np.float32]:
+    """Return popularities to start with: units over their mean, drawn towards one where there are few links."""
+    graph, degrees = data.training, np.asarray(data.training.degrees, dtype=np.float64)
+    if weights.law == COUNTS:
+        owner = np.repeat(np.arange(graph.n_nodes), graph.degrees)
+        degrees = np.bincount(owner, weights.entries, minlength=graph.n_nodes).astype(np.float64)
     return np.asarray((degrees + START_RHO) / (degrees.mean() + START_RHO), dtype=np.float32)
 
 
@@ -147,8 +160,8 @@ def sums_of(rows: Rows, communities: int) -> NDArray[np.int64]:
     return sums
 
 
-def start_rates(data: HeldOut, rows: Rows, model: Model) -> NDArray[np.float64]:
-    """Return rates that give the links inside each community, each pair in that of its larger weight (DC10).
+def start_rates(data: HeldOut, rows: Rows, model: Model, weights: LinkLaw) -> NDArray[np.float64]:
+    """Return rates that give the units inside each community, each pair in that of its larger weight (DC10).
 
     Links between nodes whose largest communities differ are the background's.
     """
@@ -156,7 +169,8 @@ def start_rates(data: HeldOut, rows: Rows, model: Model) -> NDArray[np.float64]:
     sums = sums_of(rows, k) / FIXED_POINT
     first = rows.words[:, 0]
     inside = first[ends[:, 0]] == first[ends[:, 1]]
-    links = np.append(np.bincount(first[ends[inside, 0]], minlength=k), float((~inside).sum()))
+    units = np.ones(len(ends)) if weights.law != COUNTS else data.training.weights_of(ends)
+    links = np.append(np.bincount(first[ends[inside, 0]], units[inside], minlength=k), units[~inside].sum())
     pairs = np.maximum((sums[:, 0] ** 2 - sums[:, 1]) / 2.0, 0.0)
     rates = (links + 1.0) / (pairs + 1.0)
     if model.background is not None:

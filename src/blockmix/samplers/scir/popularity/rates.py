@@ -36,7 +36,8 @@ from blockmix.samplers.scir.popularity.frame import (
     node_at,
 )
 from blockmix.samplers.scir.popularity.redraw import add_row
-from blockmix.samplers.scir.popularity.units import truncated_poisson
+from blockmix.samplers.scir.popularity.units import units_of_link
+from blockmix.samplers.scir.popularity.weights import AMOUNTS
 from blockmix.tables.layout import FIXED_POINT, Key, Rows
 
 # Steps of the random walks on log rho and on the scale of all popularities, a sweep; together they take microseconds.
@@ -72,7 +73,10 @@ def add_products(b: int, column: int, popularity: float, rows: Rows, work: Work)
 
 @inlined_lean_kernel
 def add_units(node: Node, b: int, i: int, popularity: float, frame: Frame, work: Work) -> None:
-    """(DC10) Draw the units of link i given all theta, and add each to its community or to the background."""
+    """(DC10) Draw the units of link i given all theta, and add each to its community or to the background.
+
+    What they say about the size of a unit (DC14) is added to the tally.
+    """
     scratch, rates = work.scratch, frame.rates
     shared = int(add_products(b, LINKED, popularity, frame.rows, work))
     background = rates[-1] * popularity * np.float64(frame.rows.total[b])
@@ -80,7 +84,12 @@ def add_units(node: Node, b: int, i: int, popularity: float, frame: Frame, work:
     for e in range(shared):
         rate += rates[scratch.entry[e]] * scratch.link_weight[e]
     w0, w1, _, _ = random_words(node, DRAW_PAIR_UNITS, 0, i, frame.key)
-    for number in range(truncated_poisson(rate, uniform32(w0), MOST_UNITS)):
+    place = frame.network.offsets[node.place] + i
+    units = units_of_link(rate, place, uniform32(w0), MOST_UNITS, frame.weights)
+    if frame.weights.law == AMOUNTS:
+        work.tally[units] += 1
+        work.tally[0] += np.int64(units * frame.weights.entries[place] * FIXED_POINT)
+    for number in range(units):
         if number > 0:
             w1, _, _, _ = random_words(node, DRAW_MORE_PAIR_UNITS, number, i, frame.key)
         u = uniform32(w1) * rate - background

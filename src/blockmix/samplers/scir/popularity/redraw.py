@@ -173,7 +173,8 @@ def redraw_node(node: Node, at: int, frame: Frame, fresh: Rows, work: Work) -> N
     # Exposures leave out the node itself: a proposal must not depend on the row that it replaces.
     common = common_exposure(node, near, hidden, frame)
     set_exposures(count, common, frame, scratch)
-    units = draw_units(node, own, common.own, key, scratch)
+    first = frame.network.offsets[node.place]
+    units = draw_units(node, own, common.own, first, frame.weights, key, scratch)
     coin, word, _, _ = random_words(node, DRAW_TEST, 0, 0, key)
     backwards = coin & np.uint32(1) == np.uint32(1)
     count = redraw_units(node, count, units, backwards, common, frame, scratch)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from blockmix.samplers.contract import Arrays, ChainKey, Info
 from blockmix.samplers.data import small_network
 from blockmix.samplers.scir.concentration import LEAST, MOST
 from blockmix.samplers.scir.constants import CONCENTRATION_HELD
+from blockmix.samplers.scir.popularity.frame import MOST_UNITS
 from blockmix.samplers.scir.popularity.kernels import PopularityKernels
 from blockmix.samplers.scir.popularity.options import PopularityOptions
 from blockmix.samplers.scir.popularity.problem import (
@@ -26,13 +28,16 @@ from blockmix.samplers.scir.popularity.problem import (
     start_rates,
     sums_of,
 )
-from blockmix.samplers.scir.popularity.rates import LEAST_RHO, MOST_RHO
+from blockmix.samplers.scir.popularity.rates import LEAST_RATE, LEAST_RHO, MOST_RHO
+from blockmix.samplers.scir.popularity.weights import AMOUNTS, COUNTS, START_UNIT
 from blockmix.samplers.starts.given import given_rows
 from blockmix.samplers.starts.memberships import random_parts, start_rows
 from blockmix.samplers.starts.partition import find_parts
 from blockmix.stored import check_finite, check_layout, check_range
 from blockmix.tables.checks import MOST_SWEEPS, check_words
 from blockmix.tables.layout import Rows
+from blockmix.tables.popular import PopularPredictor
+from blockmix.tables.weighted import WeightLaw
 
 
 class PopularityScir:
@@ -84,10 +89,13 @@ class PopularityScir:
         self, rows: Rows, popularity: Any = None, rates: Any = None, rho: float = START_RHO
     ) -> PopularityState:
         """Start a chain at the given memberships; popularities and rates follow from the links unless given."""
-        rows.total[:] = start_popularity(self.graph.degrees) if popularity is None else popularity
-        rates = start_rates(self.data, rows, self.model) if rates is None else np.array(rates)
+        weights = self.problem.weights
+        rows.total[:] = start_popularity(self.data, weights) if popularity is None else popularity
+        rates = start_rates(self.data, rows, self.model, weights) if rates is None else np.array(rates)
         concentration = self.communities * self.model.concentration
-        return PopularityState(rows, rates, float(rho), sums_of(rows, self.communities), concentration)
+        return PopularityState(
+            rows, rates, float(rho), sums_of(rows, self.communities), concentration, np.array(START_UNIT)
+        )
 
     def step(self, state: PopularityState, key: ChainKey, warm_up: bool) -> Info:
         """Make one sweep: every node once, then rates, background, rho and K alpha, which need all rows."""
@@ -101,6 +109,8 @@ class PopularityScir:
         measures = self.kernels.measures(state)._asdict()
         if self.problem.learned:
             measures["concentration"] = state.concentration
+        if self.problem.weights.law == AMOUNTS:
+            measures |= {"unit_shape": float(state.unit[0]), "unit_mean": self.unit(state)}
         return Info(background, self.nodes, 1, measures)
 
     def sweeps_done(self, state: PopularityState) -> int:
@@ -119,11 +129,30 @@ class PopularityScir:
         """Return r_a of every node."""
         return state.rows.total
 
+    @cached_property
+    def predictor(self) -> PopularPredictor:
+        """What predicts weights; the kernels have one of their own for links."""
+        return PopularPredictor(self.graph.degrees == 0)
+
+    def unit(self, state: PopularityState) -> float:
+        """Return the mean weight of a unit: one of counts and where links have no weights (DC13)."""
+        weights = self.problem.weights
+        return float(state.unit[0] / state.unit[1]) * weights.scale if weights.law == AMOUNTS else 1.0
+
     def predict(
         self, state: PopularityState, pairs: NDArray[np.int64], keep: float, share: float, out: NDArray[np.float64]
     ) -> None:  # fmt: skip
         """Set out = keep * out + share * (DC11) of every pair."""
         self.kernels.forecast(state, pairs, keep, share, out)
+
+    def predict_weights(
+        self, state: PopularityState, held_out: tuple[NDArray[np.int64], NDArray[np.float64]], share: float,
+        out: NDArray[np.float64],
+    ) -> None:  # fmt: skip
+        """Set out = (1 - share) out + share * (density of every weight, expected weight), (DC12) or (DC13)."""
+        weights, unit = self.problem.weights, state.unit
+        law = WeightLaw(weights.law == COUNTS, float(unit[0]), float(unit[1]), weights.scale, MOST_UNITS)
+        self.predictor.predict_weights(self.workers, held_out, state.rows, state.rates, law, share, out)
 
     def arrays(self, state: PopularityState) -> dict[str, NDArray[Any]]:
         """Return everything the state is, for a checkpoint; what is behind the end of a row is no part of it."""
@@ -136,7 +165,7 @@ class PopularityScir:
             "concentration": np.array([state.concentration]),
             "sums": state.sums,
             "sweep": np.int64(state.sweep).reshape(1),
-        }
+        } | ({"unit": state.unit} if self.problem.weights.law == AMOUNTS else {})
 
     def restore(self, arrays: Arrays) -> PopularityState:
         """Restore the state that `arrays` was made from."""
@@ -146,7 +175,12 @@ class PopularityScir:
             "rho": (np.float64, (1,)), "concentration": (np.float64, (1,)), "sums": (np.int64, (k + 1, 2)),
             "sweep": (np.int64, (1,)),
         }  # fmt: skip
+        amounts = self.problem.weights.law == AMOUNTS
+        if amounts:
+            layout["unit"] = (np.float64, (2,))
         check_layout(arrays, layout)
+        if amounts:
+            check_finite("unit", arrays["unit"], LEAST_RATE)
         check_words(arrays["words"], k)
         check_finite("popularity", arrays["popularity"], 0.0)
         check_finite("rates", arrays["rates"], 0.0)
@@ -160,7 +194,8 @@ class PopularityScir:
         rows = Rows(words, words.view(np.float32), np.array(arrays["popularity"]))
         return PopularityState(
             rows, np.array(arrays["rates"]), float(arrays["rho"][0]), np.array(arrays["sums"]),
-            float(arrays["concentration"][0]), int(arrays["sweep"][0]),
+            float(arrays["concentration"][0]), np.array(arrays["unit"] if amounts else START_UNIT),
+            int(arrays["sweep"][0]),
         )  # fmt: skip
 
 

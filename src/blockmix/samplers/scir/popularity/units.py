@@ -15,8 +15,9 @@ from blockmix.numerics.purposes import DRAW_MORE_UNITS, DRAW_UNIT_AGAIN, DRAW_UN
 from blockmix.numerics.variates import uniform32
 from blockmix.samplers.scir.frame import MAX_BIRTHS, Node, random_words
 from blockmix.samplers.scir.local_lists import walk_row
-from blockmix.samplers.scir.popularity.frame import MOST_UNITS, Exposure, Frame, Scratch
+from blockmix.samplers.scir.popularity.frame import MOST_UNITS, Exposure, Frame, Scratch, Weights
 from blockmix.samplers.scir.popularity.near import append_outsider, outside_exposure, read_neighbors
+from blockmix.samplers.scir.popularity.weights import COUNTS, NONE, units_of_amount
 from blockmix.tables.layout import Key
 
 # Attempts at a draw by rejection before the unit is left as it is; reached with probability below 1e-6.
@@ -37,6 +38,16 @@ def truncated_poisson(mean: float, u: float, most: int) -> int:
 
 
 @inlined_lean_kernel
+def units_of_link(mean: float, place: int, u: float, most: int, weights: Weights) -> int:
+    """Return how many units a link has: drawn (DC5), or as its weight says (DC12), (DC13)."""
+    if weights.law == NONE:
+        return truncated_poisson(mean, u, most)
+    if weights.law == COUNTS:
+        return int(weights.entries[place])
+    return min(units_of_amount(mean, weights.entries[place], u, weights), most)
+
+
+@inlined_lean_kernel
 def place_unit(i: int, u: float, shared: float, own: int, scratch: Scratch) -> int:
     """(DC5) Return the community of a unit of link i at u on the line of all weights pi_ak f_bk."""
     if u >= shared:
@@ -53,11 +64,14 @@ def place_unit(i: int, u: float, shared: float, own: int, scratch: Scratch) -> i
 
 
 @inlined_lean_kernel
-def draw_units(node: Node, own: int, popularity: float, key: Key, scratch: Scratch) -> int:
+def draw_units(
+    node: Node, own: int, popularity: float, first: int, weights: Weights, key: Key, scratch: Scratch
+) -> int:
     """(DC5) Draw the units of every link given theta_a, and the community of each; returns how many units.
 
     A block of random words serves a link: its number of units, the community of the first, and the second draw of
-    that. The blocks of further units are keyed by their number.
+    that. The blocks of further units are keyed by their number. Links of the node have the entries of `weights` from
+    `first` on.
     """
     units = 0
     for i in range(node.degree):
@@ -69,7 +83,7 @@ def draw_units(node: Node, own: int, popularity: float, key: Key, scratch: Scrat
         scratch.spare[i] = w2
         room = len(scratch.unit_link) - units - (node.degree - 1 - i)
         most = min(MOST_UNITS, room)
-        drawn = truncated_poisson(popularity * both, uniform32(w0), most)
+        drawn = units_of_link(popularity * both, first + i, uniform32(w0), most, weights)
         for number in range(drawn):
             if number > 0:
                 w1, _, _, _ = random_words(node, DRAW_MORE_UNITS, number, i, key)

@@ -15,6 +15,7 @@ from blockmix.numerics.purposes import (
     DRAW_RATE,
 )
 from blockmix.numerics.variates import gamma, uniform32
+from blockmix.samplers.scir.popularity.frame import MOST_UNITS
 from blockmix.samplers.scir.popularity.kernels import BACKGROUND_HELD_DOWN, BACKGROUND_SHARE, Measures
 from blockmix.samplers.scir.popularity.problem import PopularityProblem, PopularityState, Sweep, rescale
 from blockmix.samplers.scir.popularity.rates import LEAST_RATE, update_scale, update_spread
@@ -22,9 +23,10 @@ from blockmix.samplers.scir.popularity.reference.node import (
     View,
     partner_of,
     redraw_node,
-    truncated_poisson,
+    units_of_link,
     words_of,
 )
+from blockmix.samplers.scir.popularity.weights import AMOUNTS, Tally, draw_unit
 from blockmix.samplers.scir.reference.concentration import draw_concentration
 from blockmix.samplers.scir.reference.indicators import Row, choose
 from blockmix.samplers.scir.reference.kernels import row_of
@@ -38,6 +40,7 @@ class ReferenceKernels:
     def __init__(self, problem: PopularityProblem) -> None:
         self.problem = problem
         self.dropped = self.accepted = self.units = self.inside = 0.0
+        self.tally = np.zeros(MOST_UNITS + 1)
 
     def redraw_nodes(self, state: PopularityState, sweep: Sweep) -> None:
         """Redraw the nodes batch by batch, each from the rows before its batch."""
@@ -53,15 +56,21 @@ class ReferenceKernels:
                 self._store(place, row, popularity, state)
 
     def _view(self, place: int, members: NDArray[np.float64], state: PopularityState, sweep: Sweep) -> View:
-        shard = self.problem.shard
-        links, hidden = (
-            [partner_of(state.rows, b) for b in neighbors[offsets[place] : offsets[place + 1]]]
-            for offsets, neighbors in (shard.network[:2], shard.network[2:])
-        )
+        shard, network = self.problem.shard, self.problem.shard.network
+        row = slice(network.offsets[place], network.offsets[place + 1])
+        weights = self._weights(row)
+        links = [partner_of(state.rows, b, w) for b, w in zip(network.neighbors[row], weights, strict=True)]
+        row = slice(network.hidden_offsets[place], network.hidden_offsets[place + 1])
+        hidden = [partner_of(state.rows, b) for b in network.hidden_neighbors[row]]
         return View(
             int(shard.names[place]), row_of(state.rows, place), float(state.rows.total[place]), links, hidden,
-            members, state.rates, sweep,
+            members, state.rates, sweep, self.problem.weights, state.unit,
         )  # fmt: skip
+
+    def _weights(self, row: slice) -> NDArray[np.float64]:
+        """Return the weights of the links of a node; ones where they have none."""
+        weights = self.problem.training.weights
+        return np.ones(row.stop - row.start) if weights is None else weights[row]
 
     def _store(self, place: int, row: Row, popularity: float, state: PopularityState) -> None:
         """(P3) Write the largest memberships into the table, as float32."""
@@ -80,15 +89,17 @@ class ReferenceKernels:
         problem, key, k = self.problem, sweep.key, self.problem.communities
         theta = theta_of(state, k)
         units = np.zeros(k + 1)
+        self.tally[:] = 0.0
         linked, hidden = np.zeros(k + 1), np.zeros(k + 1)
         network = problem.shard.network
         for a in range(problem.nodes):
             for b in network.hidden_neighbors[network.hidden_offsets[a] : network.hidden_offsets[a + 1]]:
                 hidden += theta[a] * theta[b] * (b > a)
-            for i, b in enumerate(network.neighbors[network.offsets[a] : network.offsets[a + 1]]):
+            row = slice(network.offsets[a], network.offsets[a + 1])
+            for i, (b, weight) in enumerate(zip(network.neighbors[row], self._weights(row), strict=True)):
                 if b > a:
                     linked += theta[a] * theta[b]
-                    self._add_units(a, i, b, theta, state, key, units)
+                    self._add_units((a, i, b), float(weight), theta, state, key, units)
         every = (theta.sum(axis=0) ** 2 - (theta**2).sum(axis=0)) / 2.0
         weight = sweep.settings.non_link_weight
         exposure = weight * np.maximum(every - linked - hidden, 0.0) + linked
@@ -97,8 +108,12 @@ class ReferenceKernels:
             drawn = gamma(shape, key.low, key.high, np.uint32(entry), key.sweep, stream, np.uint32(0))
             state.rates[entry] = max(drawn / (problem.rate_prior[entry, 1] + exposure[entry]), LEAST_RATE)
         if problem.model.background is None and sweep.warm_up and state.sweep < BACKGROUND_HELD_DOWN:
-            state.rates[k] = min(state.rates[k], BACKGROUND_SHARE * problem.links / exposure[k])
+            state.rates[k] = min(state.rates[k], BACKGROUND_SHARE * problem.weights.total / exposure[k])
         self.units, self.inside = units.sum(), units[:k].sum()
+        if problem.weights.law == AMOUNTS:
+            counts = np.append(0, self.tally[1:].astype(np.int64))
+            m = float(counts @ np.arange(MOST_UNITS + 1))
+            draw_unit(state.unit, Tally(counts, m, float(self.tally[0]), problem.weights.total), key)
         r = state.rows.total.astype(np.float64)
         if problem.model.background is None:
             t = update_scale(float(len(r)), state.rho, float(r.sum()), problem.rate_prior, state.rates, key)
@@ -107,17 +122,23 @@ class ReferenceKernels:
         state.rho = update_spread(state.rho, float(len(r)), float(np.log(r).sum()), float(r.sum()), key)
 
     def _add_units(
-        self, a: int, i: int, b: int, theta: NDArray[np.float64], state: PopularityState, key: Key,
+        self, link: tuple[int, int, int], weight: float, theta: NDArray[np.float64], state: PopularityState, key: Key,
         units: NDArray[np.float64],
     ) -> None:  # fmt: skip
-        """Draw the units of one link: the background comes first, then the communities in the order of b's row."""
+        """Draw the units of link number i of node a, to b: the background first, then communities as in b's row."""
+        a, i, b = link
         name = int(self.problem.shard.names[a])
         order = [self.problem.communities, *row_of(state.rows, b)]
         weights = [(k, state.rates[k] * theta[a, k] * theta[b, k]) for k in order]
         weights = [(k, w) for k, w in weights if w > 0.0]
         rate = sum(w for _, w in weights)
         w0, w1, _, _ = words_of(name, DRAW_PAIR_UNITS, 0, i, key)
-        for number in range(truncated_poisson(rate, uniform32(w0))):
+        law = self.problem.weights
+        drawn = units_of_link(rate, weight, law, state.unit, uniform32(w0))
+        if law.law == AMOUNTS:
+            self.tally[drawn] += 1.0
+            self.tally[0] += drawn * np.log(weight / law.scale)
+        for number in range(drawn):
             word = words_of(name, DRAW_MORE_PAIR_UNITS, number, i, key)[0] if number else w1
             units[choose(weights, uniform32(word) * rate)] += 1
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import gammaln
 
 from blockmix.numerics.philox import philox4x32, stream_word
 from blockmix.numerics.purposes import (
@@ -32,6 +33,7 @@ from blockmix.samplers.scir.popularity.frame import MOST_UNITS
 from blockmix.samplers.scir.popularity.problem import Sweep
 from blockmix.samplers.scir.popularity.redraw import LEAST_PHI
 from blockmix.samplers.scir.popularity.units import MOST_ATTEMPTS
+from blockmix.samplers.scir.popularity.weights import COUNTS, NONE, LinkLaw
 from blockmix.samplers.scir.reference.indicators import Row, choose
 from blockmix.samplers.scir.reference.kernels import row_of
 from blockmix.tables.layout import Key, Rows
@@ -39,10 +41,11 @@ from blockmix.tables.layout import Key, Rows
 
 @dataclass
 class Partner:
-    """Another node as the one at work sees it: its popularity and its theta_bk."""
+    """Another node as the one at work sees it: its popularity, its theta_bk, and the weight of the link to it."""
 
     popularity: float
     theta: Row
+    weight: float = 1.0
 
 
 @dataclass
@@ -60,6 +63,8 @@ class View:
     members: NDArray[np.float64]
     rates: NDArray[np.float64]
     sweep: Sweep
+    law: LinkLaw
+    unit: NDArray[np.float64]
     known: list[int] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -124,6 +129,26 @@ def truncated_poisson(mean: float, u: float) -> int:
     return count
 
 
+def units_of_amount(mean: float, amount: float, unit: NDArray[np.float64], u: float) -> int:
+    """(DC13) Return how many units an amount consists of: the smallest m whose distribution function reaches u."""
+    m = np.arange(1, MOST_UNITS + 1)
+    shape, rate = unit
+    logs = m * math.log(mean) - gammaln(m + 1.0) + shape * m * math.log(rate * amount) - gammaln(shape * m)
+    weights = np.exp(logs - logs.max())
+    return int(
+        m[np.searchsorted(np.cumsum(weights), u * weights.sum(), side="right").clip(0, MOST_UNITS - 1)]
+    )
+
+
+def units_of_link(mean: float, weight: float, law: LinkLaw, unit: NDArray[np.float64], u: float) -> int:
+    """Return how many units a link has: drawn (DC5), its weight (DC12), or drawn given its weight (DC13)."""
+    if law.law == NONE:
+        return truncated_poisson(mean, u)
+    if law.law == COUNTS:
+        return int(weight)
+    return units_of_amount(mean, weight / law.scale, unit, u)
+
+
 def draw_units(view: View) -> list[tuple[int, int]]:
     """(DC5) Draw the units of every link, as pairs (link, community): k in proportion to pi_ak f_bk."""
     found = []
@@ -133,7 +158,8 @@ def draw_units(view: View) -> list[tuple[int, int]]:
         ]
         inside, pull = sum(w for _, w in shared), view.rates[-1] * partner.popularity
         w0, w1, _, _ = view.words(DRAW_UNITS, 0, i)
-        for number in range(truncated_poisson(view.popularity * (inside + pull), uniform32(w0))):
+        mean = view.popularity * (inside + pull)
+        for number in range(units_of_link(mean, partner.weight, view.law, view.unit, uniform32(w0))):
             word = view.words(DRAW_MORE_UNITS, number, i)[0] if number else w1
             u = uniform32(word) * (inside + pull)
             found.append(
@@ -249,7 +275,7 @@ def redraw_node(view: View) -> tuple[Row, float, bool]:
     return dict(view.own), float(drawn / tilted[1]), False
 
 
-def partner_of(rows: Rows, place: int) -> Partner:
+def partner_of(rows: Rows, place: int, weight: float = 1.0) -> Partner:
     """Return a node as others see it."""
     r = float(rows.total[place])
-    return Partner(r, {k: pi * r for k, pi in row_of(rows, place).items()})
+    return Partner(r, {k: pi * r for k, pi in row_of(rows, place).items()}, weight)

@@ -1,0 +1,81 @@
+"""Weights of links: whether the model uses them, and the law they have where the user leaves it open."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from blockmix.errors import InputError
+from blockmix.graph.graph import Graph
+from blockmix.graph.split import HeldOut
+from blockmix.inference.request import FitRequest
+
+# Whole numbers of at most this mean are taken for counts. A sweep draws a community for each unit of a count, and
+# larger counts of real networks vary more than Poisson variables do (benchmarks/weights.py, lab notes).
+LARGEST_MEAN_COUNT = 20.0
+# The most units of a node: their communities are in memory.
+MOST_UNITS_OF_A_NODE = 50_000_000
+ONLY_MODEL = "links have weights, which only the model with popularities uses"
+
+
+def for_weights(request: FitRequest, graph: Graph) -> FitRequest:
+    """Return the request with the law of the weights; a network with weights that would not be used is an error."""
+    if graph.weights is None:
+        if request.weight_law is not None:
+            raise InputError(
+                f"weight_law={request.weight_law!r} (--weight-law) has no effect: the links of this network have no "
+                "weights; read it with weights (--weights), or leave the law out"
+            )
+        return request
+    if request.auto_model:
+        request = request.with_model("popularity", ONLY_MODEL)
+    if request.model != "popularity":
+        raise InputError(
+            f"the links of this network have weights, and the model {request.model!r} sees only whether there is a "
+            'link: fit with model="popularity" (--model popularity), or leave the weights out '
+            "(graph.without_weights(), no --weights)"
+        )
+    law = request.weight_law or law_of(graph)
+    if law == "counts":
+        _check_counts(graph)
+    return replace(request, weight_law=law)
+
+
+def law_of(graph: Graph) -> str:
+    """Return "counts" where all weights are whole numbers and small on average, else "amounts"."""
+    weights = np.empty(0) if graph.weights is None else graph.weights
+    whole = bool((weights == np.floor(weights)).all())
+    return "counts" if whole and graph.total_weight <= LARGEST_MEAN_COUNT * graph.n_edges else "amounts"
+
+
+def _check_counts(graph: Graph) -> None:
+    weights = np.empty(0) if graph.weights is None else graph.weights
+    odd = np.flatnonzero(weights != np.floor(weights))
+    remedy = 'take weight_law="amounts" (--weight-law amounts), or leave it out'
+    if len(odd):
+        row = int(np.searchsorted(graph.offsets, odd[0], side="right")) - 1
+        ends = f"{graph.labels[row]!r} and {graph.labels[int(graph.neighbors[odd[0]])]!r}"
+        raise InputError(
+            f"counts are whole numbers, and the link between {ends:.120} has the weight {weights[odd[0]]:g}: {remedy}"
+        )
+    largest = float(np.add.reduceat(weights, graph.offsets[:-1][graph.degrees > 0]).max(initial=0.0))
+    if largest > MOST_UNITS_OF_A_NODE:
+        raise InputError(
+            f"the counts of one node add up to {largest:,.0f}, and every unit of a count takes memory: {remedy}"
+        )
+
+
+def weights_of(request: FitRequest, data: HeldOut) -> dict[str, Any]:
+    """Return what chains are told about the weights of held-out pairs: nothing where links have none."""
+    return {} if request.weight_law is None else {"weights": data.weights}
+
+
+def check_split(graph: Graph, data: HeldOut) -> None:
+    """Refuse a split with weights of a network without, or the other way round."""
+    if (graph.weights is None) != (data.training.weights is None):
+        has = "has" if data.training.weights is not None else "has no"
+        raise InputError(
+            f"held_out is a split that {has} weights, other than the network: split the network that is fitted"
+        )
