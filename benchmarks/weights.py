@@ -83,7 +83,9 @@ def one(graph: bm.Graph, communities: int, law: str | None, seed: int, sweeps: i
 
 def main() -> None:
     """Print a line for each network and law."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--graph-tool", action="store_true")
     parser.add_argument("--splits", default="101,102,103")
     parser.add_argument("--sweeps", type=int, default=300)

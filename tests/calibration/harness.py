@@ -29,6 +29,8 @@ from blockmix.model import Model
 from blockmix.numerics.workers import Workers
 from blockmix.samplers import sampler_class, sampler_options
 from blockmix.samplers.scir.concentration import LEAST, MOST
+from blockmix.samplers.scir.popularity.frame import MOST_UNITS
+from blockmix.samplers.scir.popularity.weights import LEAST_SHAPE, MOST_SHAPE
 from blockmix.tables.layout import Strengths
 from blockmix.tables.packed import WEIGHT_SCALE
 
@@ -46,7 +48,7 @@ class Parameters(NamedTuple):
     """Memberships (nodes x communities), strengths, and the background.
 
     With popularities, strengths and background are rates (DC1). `rho` is their shape, and `concentration` is K alpha
-    where it is learned; samples keep neither.
+    where it is learned; samples keep neither. `unit` are shape and rate of the size of a unit of an amount (DC13).
     """
 
     memberships: NDArray[np.float64]
@@ -55,6 +57,7 @@ class Parameters(NamedTuple):
     popularity: NDArray[np.float64] | None = None
     rho: float = float("nan")
     concentration: float = float("nan")
+    unit: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True)
@@ -133,9 +136,25 @@ def draw_parameters(setup: Setup, rng: np.random.Generator) -> Parameters:
         background = (
             rng.gamma(link, 1.0 / non_link) if model.background is None else -np.log1p(-model.background)
         )
-        return Parameters(memberships, rates, background, rng.gamma(rho, 1.0 / rho, setup.nodes), rho, total)
+        unit = draw_unit(rng) if model.weights == "amounts" else None
+        popularity = rng.gamma(rho, 1.0 / rho, setup.nodes)
+        return Parameters(memberships, rates, background, popularity, rho, total, unit)
     background = rng.beta(link, non_link) if model.background is None else model.background
     return Parameters(memberships, rng.beta(*model.eta, k), background, concentration=total)
+
+
+def draw_unit(rng: np.random.Generator) -> tuple[float, float]:
+    """Draw shape and rate of the size of a unit from the prior of (DC14), amounts being measured in ones."""
+    while not LEAST_SHAPE <= (shape := 1.0 / rng.random() - 1.0) <= MOST_SHAPE:
+        pass
+    return shape, shape * rng.exponential()
+
+
+def link_rates(parameters: Parameters) -> NDArray[np.float64]:
+    """Compute the rates of (DC1) for all pairs a < b."""
+    memberships, strengths, background, popularity = parameters[:4]
+    rates = background + (memberships * strengths) @ memberships.T
+    return np.asarray((rates * np.outer(popularity, popularity))[np.triu_indices(len(memberships), 1)])
 
 
 def link_probabilities(parameters: Parameters) -> NDArray[np.float64]:
@@ -143,24 +162,38 @@ def link_probabilities(parameters: Parameters) -> NDArray[np.float64]:
     memberships, strengths, background, popularity, *_ = parameters
     upper = np.triu_indices(len(memberships), 1)
     if popularity is not None:
-        rates = background + (memberships * strengths) @ memberships.T
-        return np.asarray(-np.expm1(-(rates * np.outer(popularity, popularity))[upper]))
+        return np.asarray(-np.expm1(-link_rates(parameters)))
     inside = (memberships * (strengths - background)) @ memberships.T
     return np.asarray(background + inside[upper])
 
 
-def simulate(parameters: Parameters, rng: np.random.Generator, factor: float = 1.0) -> NDArray[np.bool_]:
-    """Draw whether each pair a < b is a link; links are `factor` times as likely as the model says."""
+def simulate(
+    parameters: Parameters, rng: np.random.Generator, factor: float = 1.0, law: str | None = None
+) -> NDArray[Any]:
+    """Draw whether each pair a < b is a link; links are `factor` times as likely as the model says.
+
+    With a law of weights these are drawn instead, zero for no link, with rates `factor` times as large.
+    """
+    if law is not None:
+        units = rng.poisson(factor * link_rates(parameters)).astype(np.float64)
+        if parameters.unit is None:
+            return units
+        # As many units as the sampler takes a link to have at most; a size that underflows is none the less there.
+        shape, rate = parameters.unit
+        sizes = np.maximum(rng.gamma(shape * np.minimum(units, MOST_UNITS)) / rate, 1e-300)
+        return np.where(units > 0.0, sizes, 0.0)
     p = link_probabilities(parameters)
     return np.asarray(rng.random(len(p)) < np.minimum(factor * p, 1.0))
 
 
-def graph_of(linked: NDArray[np.bool_], nodes: int) -> Graph:
-    """Return the network with these links."""
-    return Graph.from_edges(np.column_stack(np.triu_indices(nodes, 1))[linked], nodes=range(nodes))
+def graph_of(linked: NDArray[Any], nodes: int) -> Graph:
+    """Return the network with these links, or with these weights."""
+    weights = None if linked.dtype == np.bool_ else linked[linked > 0.0]
+    ends = np.column_stack(np.triu_indices(nodes, 1))[linked > 0]
+    return Graph.from_edges(ends, nodes=range(nodes), weights=weights)
 
 
-def quantities(parameters: Parameters, linked: NDArray[np.bool_]) -> dict[str, float]:
+def quantities(parameters: Parameters, linked: NDArray[Any]) -> dict[str, float]:
     """Compute functions of the parameters that do not depend on how communities are numbered."""
     memberships, strengths, background, popularity, *_ = parameters
     p = link_probabilities(parameters)
@@ -170,6 +203,14 @@ def quantities(parameters: Parameters, linked: NDArray[np.bool_]) -> dict[str, f
         logs = np.log(np.maximum(popularity, LEAST_POPULARITY))
         found |= {"popularity of one node": float(logs[0]), "mean of popularities": float(popularity.mean())}
         found["spread of popularities"] = float(logs.std())
+    if parameters.unit is not None:
+        shape, rate = parameters.unit
+        found |= {
+            "log of a unit's shape": float(np.log(shape)),
+            "log of a unit's mean": float(np.log(shape / rate)),
+        }
+    if linked.dtype != np.bool_:
+        found["log of all weights"] = float(np.log1p(linked.sum()))
     if not np.isnan(parameters.concentration):
         found["log of K alpha"] = float(np.log(parameters.concentration))
     return found | {
@@ -179,7 +220,7 @@ def quantities(parameters: Parameters, linked: NDArray[np.bool_]) -> dict[str, f
         "overlap of N/2 pairs": float(overlap.mean()),
         "probability of one pair": float(p[0]),
         "probability of all pairs": float(p.mean()),
-        "log likelihood": float(np.log(np.maximum(np.where(linked, p, 1.0 - p), 1e-300)).sum()),
+        "log likelihood": float(np.log(np.maximum(np.where(linked > 0, p, 1.0 - p), 1e-300)).sum()),
     }
 
 
@@ -197,7 +238,7 @@ def rank_truths(
         linked = np.zeros(1, dtype=bool)
         while not linked.any():
             parameters = draw_parameters(setup, rng)
-            linked = simulate(parameters, rng, factor)
+            linked = simulate(parameters, rng, factor, setup.model.weights)
         samples = setup.fit(graph_of(linked, setup.nodes), number)
         chosen = np.linspace(0, len(samples) - 1, draws + 1).astype(int)[1:]
         found = [quantities(samples[i], linked) for i in chosen]
@@ -239,6 +280,8 @@ def start_at(sampler: Any, parameters: Parameters, rng: np.random.Generator, key
         state = sampler.start_at(rows, parameters.popularity, value, parameters.rho)
         if sampler.problem.learned:
             state.concentration = parameters.concentration
+        if parameters.unit is not None:
+            state.unit[:] = parameters.unit
         return state
     if sampler.name == "cgs":
         return sampler.start_at(memberships, value, key)
@@ -286,7 +329,10 @@ def parameters_of(sampler: Any, state: Any) -> Parameters:
     if hasattr(sampler, "popularity"):
         popularity = sampler.popularity(state).astype(np.float64)
         learned = state.concentration if sampler.problem.learned else float("nan")
-        return Parameters(memberships, strengths[:-1], float(strengths[-1]), popularity, state.rho, learned)
+        unit = tuple(state.unit.tolist()) if sampler.model.weights == "amounts" else None
+        return Parameters(
+            memberships, strengths[:-1], float(strengths[-1]), popularity, state.rho, learned, unit
+        )
     learned = state.concentration if sampler.name == "scir" and sampler.problem.learned else float("nan")
     return Parameters(memberships, strengths[:-1], float(strengths[-1]), concentration=learned)
 
@@ -299,14 +345,14 @@ def alternate(setup: Setup, iterations: int, seed: int, factor: float = 1.0) -> 
     found = []
     with Workers(1) as workers:
         for _ in range(iterations):
-            linked = simulate(parameters, rng, factor)
+            linked = simulate(parameters, rng, factor, setup.model.weights)
             data = no_hold_out(graph_of(linked, setup.nodes))
             sampler = sampler_class(setup.sampler, setup.model.kind)(data, setup.model, options, workers)
             key = (int(rng.integers(2**32)), int(rng.integers(2**32)))
             state = start_at(sampler, parameters, rng, key)
             sampler.step(state, key, False)
             parameters = parameters_of(sampler, state)
-            found.append(quantities(parameters, simulate(parameters, rng)))
+            found.append(quantities(parameters, simulate(parameters, rng, law=setup.model.weights)))
     return found
 
 
@@ -316,7 +362,7 @@ def geweke_table(setup: Setup, iterations: int, seed: int, factor: float = 1.0) 
     independent = []
     for _ in range(iterations):
         parameters = draw_parameters(setup, rng)
-        independent.append(quantities(parameters, simulate(parameters, rng)))
+        independent.append(quantities(parameters, simulate(parameters, rng, law=setup.model.weights)))
     chain = alternate(setup, iterations, seed, factor)
     rows = []
     for name in chain[0]:

@@ -20,6 +20,7 @@ from blockmix.graph.split import no_hold_out
 from blockmix.model import Model
 from blockmix.numerics.workers import Workers
 from blockmix.samplers import sampler_class, sampler_options
+from blockmix.samplers.scir.popularity import weights
 
 sys.path.insert(0, str(Path(__file__).parent))
 import harness
@@ -108,6 +109,17 @@ def test_alternating_the_popularity_model_with_networks_keeps_the_prior():
     setup = harness.Setup("scir", 6, Model(2, eta=(2.0, 3.0), kind="popularity"))
     assert harness.failures(harness.geweke_table(setup, 12_000, seed=1), FALSE_ALARM) == []
     wrong = harness.failures(harness.geweke_table(setup, 4000, seed=1, factor=WRONG), FALSE_ALARM)
+    assert "probability of all pairs" in wrong
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("law", ["counts", "amounts"])
+def test_alternating_with_weights_keeps_the_prior(law, monkeypatch):
+    """Everything learned. Amounts are measured in ones: the prior of a unit's size must not depend on the data."""
+    monkeypatch.setattr(weights, "scale_of", lambda graph: 1.0)
+    setup = harness.Setup("scir", 6, Model(2, eta=(2.0, 3.0), kind="popularity", weights=law))
+    assert harness.failures(harness.geweke_table(setup, 6000, seed=1), FALSE_ALARM) == []
+    wrong = harness.failures(harness.geweke_table(setup, 2000, seed=1, factor=WRONG), FALSE_ALARM)
     assert "probability of all pairs" in wrong
 
 

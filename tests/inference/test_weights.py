@@ -19,7 +19,15 @@ SHORT = {"model": "popularity", "sweeps": 60, "warm_up": 30, "chains": 1, "seed"
 
 def network(law, seed=1):
     """100 nodes in 4 communities, with counts or amounts as weights."""
-    options = {"degree": 14, "alpha": 0.1, "background": 0.004, "degrees": "gamma", "rho": 3.0, "weights": law, "unit_shape": 4.0}
+    options = {
+        "degree": 14,
+        "alpha": 0.1,
+        "background": 0.004,
+        "degrees": "gamma",
+        "rho": 3.0,
+        "weights": law,
+        "unit_shape": 4.0,
+    }
     return simulate(100, 4, seed=seed, **options).graph
 
 
@@ -115,7 +123,7 @@ def test_weights_that_would_not_be_used_are_an_error(arguments, problem):
 
 def test_counts_are_whole_numbers():
     graph = bm.Graph.from_edges([("a", "b", 1), ("b", "c", 1.5)], weights=True)
-    with pytest.raises(InputError, match="between 'b' and 'c' has the weight 1.5"):
+    with pytest.raises(InputError, match=r"between .b. and .c. has the weight 1\.5"):
         bm.fit(graph, 2, **SHORT, weight_law="counts")
 
 
