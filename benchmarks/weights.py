@@ -58,14 +58,16 @@ def networks(graph_tool: bool) -> Iterator[tuple[str, bm.Graph, int]]:
         yield f"{name} (graph-tool)", graph, {"netscience": 50, "celegansneural": 8, "hep-th": 200}[name]
 
 
-def one(graph: bm.Graph, communities: int, law: str | None, seed: int, sweeps: int) -> list[float]:
+def one(
+    graph: bm.Graph, communities: int, law: str | None, seed: int, sweeps: int, chains: int
+) -> list[float]:
     """Fit once and return the row of figures."""
     shown = graph if law is not None else graph.without_weights()
     data = bm.hold_out(shown, 0.1, seed=seed)
     began = time.process_time()
     post = bm.fit(
         shown, communities, model="popularity", held_out=data, weight_law=law, seed=seed, sweeps=sweeps,
-        threads=1, progress=False,
+        chains=chains, threads=1, progress=False,
     )  # fmt: skip
     seconds = time.process_time() - began
     scores, weights = post.scores, post.weight_scores
@@ -88,7 +90,8 @@ def main() -> None:
     )
     parser.add_argument("--graph-tool", action="store_true")
     parser.add_argument("--splits", default="101,102,103")
-    parser.add_argument("--sweeps", type=int, default=300)
+    parser.add_argument("--sweeps", type=int, default=200)
+    parser.add_argument("--chains", type=int, default=2)
     parser.add_argument("--only", default="")
     asked = parser.parse_args()
     splits = [int(seed) for seed in asked.splits.split(",")]
@@ -98,7 +101,9 @@ def main() -> None:
             continue
         whole = bool((graph.weights == np.floor(graph.weights)).all())
         for law in (None, "counts", "amounts") if whole else (None, "amounts"):
-            rows = np.array([one(graph, communities, law, seed, asked.sweeps) for seed in splits])
+            rows = np.array(
+                [one(graph, communities, law, seed, asked.sweeps, asked.chains) for seed in splits]
+            )
             auc, matched, loss, gain, rank, seconds = rows.mean(axis=0)
             shown = "   ---" if np.isnan(gain) else f"{gain:6.3f}"
             print(

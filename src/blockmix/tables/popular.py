@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from blockmix.errors import InputError
 from blockmix.model.links import pair_rate, rate_probability
 from blockmix.numerics.compile import kernel
 from blockmix.numerics.workers import Workers
@@ -165,7 +166,9 @@ class PopularPredictor(Predictor):
     ) -> None:
         """Add the expected weight of every pair under a posterior sample to `out`."""
         if sample.popularity is None or sample.unit is None:
-            raise ValueError("this posterior sample is not that of a network with weights")
+            raise InputError(
+                "a posterior sample of this result is damaged: it has no size of a unit of weights"
+            )
         values = shifted(sample.strengths)
         slopes = np.zeros(len(values) - 1)
         add_packed_rates(
