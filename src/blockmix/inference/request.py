@@ -302,10 +302,6 @@ class FitRequest:
                 f"weight_law={law!r} (--weight-law) has no effect: the model {self.model!r} sees only whether there is "
                 'a link; take model="popularity" (--model popularity), or leave the law out'
             )
-        if self.device not in ("cpu", "reference"):
-            raise InputError(
-                f"weights of links are used on the CPU only, not on {self.device!r}: leave out one of them"
-            )
 
     def _check_checkpoint(self) -> None:
         every = self.checkpoint_every
