@@ -1,6 +1,6 @@
 """blockmix beside what a user would pick instead: the same networks, the same machine, one run.
 
-    pip install cdlib networkit igraph infomap scikit-network
+    pip install cdlib networkit igraph infomap scikit-network    # and Debian's python3-graph-tool
     python benchmarks/peers.py [--networks football planted-5000] [--limit 600] [--json FILE] [--table FILE]
 
 Every method gets the network with 5% of its links held out, in a process of its own with a time limit. Its
@@ -10,6 +10,7 @@ probabilities where it has them, otherwise by the density of the communities a p
 all: AUC against uniform non-links, "matched" against non-links matched by degree (M12). Networks "abcd-1.25" are
 benchmarks after ABCD+o2 with 5,000 nodes, noise 0.1 and so many communities a node. A method that is not installed,
 fails, or does not finish is shown as such; one that did not finish is not tried on networks with more links.
+graph-tool runs in the system's Python, if that has it; its memory is that of the larger of both processes.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import argparse
 import functools
 import json
 import os
+import resource
 import subprocess
 import sys
 import tempfile
@@ -83,7 +85,7 @@ def run_one(method: str, name: str, seed: int, out: str) -> None:
     function, _ = METHODS[method]
     # Libraries are imported and kernels loaded before the clock starts.
     if method.startswith("blockmix"):
-        model: Any = "popularity" if "popularity" in method else "assortative"
+        model: Any = next((name for name in ("popularity", "auto") if name in method), "assortative")
         bm.fit(bm.planted(200, 4, seed=1).graph, model=model, sweeps=3, warm_up=1, progress=False)
     else:
         function(bm.hold_out(bm.planted(60, 3, degree=12, seed=1).graph, HELD_OUT, seed=1), 1)
@@ -92,6 +94,7 @@ def run_one(method: str, name: str, seed: int, out: str) -> None:
     covers, predict = function(data, seed)
     seconds = time.perf_counter() - began
     _, peak = resident_bytes()
+    peak = max(peak, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024)
     pairs = data.scored_pairs
     probability = cover_probability(data.training, covers, pairs) if predict is None else predict(pairs)
     lengths = np.array([len(c) for c in covers], dtype=np.int64)

@@ -8,7 +8,11 @@ communities, except where a method cannot do without and the table says so.
 
 from __future__ import annotations
 
+import functools
+import subprocess
+import tempfile
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,6 +21,9 @@ THREADS = 1  # for every method: most of them know no other number
 Covers = list[np.ndarray]
 Predict = Callable[[np.ndarray], np.ndarray]
 Result = tuple[Covers, Predict | None]
+# The Python that distributions install graph-tool for, and the script that it runs.
+SYSTEM_PYTHON = "/usr/bin/python3"
+GRAPH_TOOL = Path(__file__).with_name("peers_graph_tool.py")
 
 
 def blockmix(seconds: float, model: str = "assortative") -> Callable[[Any, int], Result]:
@@ -129,6 +136,43 @@ def scikit_network(name: str) -> Callable[[Any, int], Result]:
     return run
 
 
+@functools.cache
+def _system_graph_tool() -> str:
+    """Return the version of graph-tool of the system's Python, or raise an error that says where it was looked for."""
+    question = "import graph_tool; print(graph_tool.__version__.split()[0])"
+    try:
+        asked = subprocess.run(
+            [SYSTEM_PYTHON, "-c", question], capture_output=True, text=True, env={}, check=True
+        )
+    except (OSError, subprocess.CalledProcessError):
+        raise ModuleNotFoundError(f"No module named 'graph_tool' for {SYSTEM_PYTHON}") from None
+    return asked.stdout.strip()
+
+
+def graph_tool(data: Any, seed: int) -> Result:
+    """Run the degree-corrected blockmodel of graph-tool in the system's Python; its pairs are those of the split."""
+    _system_graph_tool()
+    with tempfile.TemporaryDirectory() as folder:
+        given, found = str(Path(folder, "in.npz")), str(Path(folder, "out.npz"))
+        np.savez(
+            given, nodes=data.training.n_nodes, links=data.training.edges(), pairs=data.scored_pairs
+        )
+        # Without the variables of this process: a PYTHONPATH would lead the system's Python to packages of this one.
+        command = [SYSTEM_PYTHON, str(GRAPH_TOOL), given, found, str(seed)]
+        done = subprocess.run(command, capture_output=True, text=True, env={"OMP_NUM_THREADS": str(THREADS)}, check=False)
+        if done.returncode:
+            raise RuntimeError((done.stderr.strip().splitlines() or ["graph-tool ended without a message"])[-1])
+        with np.load(found, allow_pickle=False) as answer:
+            groups, probability = answer["groups"], answer["probability"]
+
+    def predict(pairs: np.ndarray) -> np.ndarray:
+        if pairs is not data.scored_pairs and not np.array_equal(pairs, data.scored_pairs):
+            raise ValueError("graph-tool predicted the pairs of the split, and no others")
+        return np.asarray(probability)
+
+    return _parts(groups), predict
+
+
 def _parts(labels: Any) -> Covers:
     labels = np.asarray(labels)
     order = np.argsort(labels, kind="stable")
@@ -142,6 +186,8 @@ METHODS: dict[str, tuple[Callable[[Any, int], Result], bool]] = {
     "blockmix 10 s": (blockmix(10.0), True),
     "blockmix popularity 60 s": (blockmix(60.0, "popularity"), True),
     "blockmix popularity 10 s": (blockmix(10.0, "popularity"), True),
+    "blockmix auto 10 s": (blockmix(10.0, "auto"), True),
+    "graph-tool": (graph_tool, False),
     "SLPA (cdlib)": (of_networkx("slpa"), True),
     "DEMON (cdlib)": (of_networkx("demon", epsilon=0.25), True),
     "ANGEL (cdlib)": (of_networkx("angel", threshold=0.25), True),
