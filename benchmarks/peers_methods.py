@@ -154,14 +154,15 @@ def graph_tool(data: Any, seed: int) -> Result:
     _system_graph_tool()
     with tempfile.TemporaryDirectory() as folder:
         given, found = str(Path(folder, "in.npz")), str(Path(folder, "out.npz"))
-        np.savez(
-            given, nodes=data.training.n_nodes, links=data.training.edges(), pairs=data.scored_pairs
-        )
+        np.savez(given, nodes=data.training.n_nodes, links=data.training.edges(), pairs=data.scored_pairs)
         # Without the variables of this process: a PYTHONPATH would lead the system's Python to packages of this one.
         command = [SYSTEM_PYTHON, str(GRAPH_TOOL), given, found, str(seed)]
-        done = subprocess.run(command, capture_output=True, text=True, env={"OMP_NUM_THREADS": str(THREADS)}, check=False)
+        own = {"OMP_NUM_THREADS": str(THREADS)}
+        done = subprocess.run(command, capture_output=True, text=True, env=own, check=False)
         if done.returncode:
-            raise RuntimeError((done.stderr.strip().splitlines() or ["graph-tool ended without a message"])[-1])
+            raise RuntimeError(
+                (done.stderr.strip().splitlines() or ["graph-tool ended without a message"])[-1]
+            )
         with np.load(found, allow_pickle=False) as answer:
             groups, probability = answer["groups"], answer["probability"]
 

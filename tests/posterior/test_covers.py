@@ -99,10 +99,10 @@ def test_a_mean_above_the_threshold_that_is_more_often_below_it_is_no_membership
     assert sets(posterior_of([steady], graph=graph).covers(0.1, clear=False)) == [[0, 1, 2], [2, 3, 4]]
 
 
-def test_an_unsure_node_goes_where_strength_and_membership_explain_its_links(posterior_of):
-    """Of its two neighbours one is wholly in a weak community, the other mostly in a strong one."""
+def test_an_unsure_node_goes_where_strength_and_shares_explain_its_links(posterior_of):
+    """It shares nothing with its two neighbours: one is partly in a strong community, the other in a weak one."""
     graph = Graph.from_edges([(0, 1), (1, 2), (0, 2), (3, 4), (4, 5), (3, 5), (6, 0), (6, 3)])
-    rows = [[0.7, 0.15, 0.15]] + [[1, 0, 0]] * 2 + [[0, 1, 0]] * 3 + [[0.34, 0.33, 0.33]]
-    for strengths, home in (([0.9, 0.3, 0.5, 0.01], [0, 1, 2, 6]), ([0.5, 0.5, 0.5, 0.01], [3, 4, 5, 6])):
+    rows = [[0.7, 0.3, 0]] + [[1, 0, 0]] * 2 + [[0, 1, 0]] * 3 + [[0, 0, 1]]
+    for strengths, home in (([0.9, 0.3, 0.5, 0.01], [0, 1, 2, 6]), ([0.3, 0.9, 0.5, 0.01], [3, 4, 5, 6])):
         post = posterior_of([history(rows)], [np.tile(strengths, (3, 1))], graph=graph)
         assert home in sets(post.covers(0.5, complete=True))

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from blockmix.posterior.covers import sure_members
+from blockmix.posterior.covers.complete import sure_members
 from blockmix.report.communities import Findings
 from blockmix.report.markup import visible
 from blockmix.report.pictures import pack

@@ -15,7 +15,7 @@ from blockmix.evaluate import Scores, score
 from blockmix.graph.graph import Graph
 from blockmix.graph.labels import Label
 from blockmix.posterior.answers.methods import Answers
-from blockmix.posterior.covers import complete_cover, sure_members
+from blockmix.posterior.covers.complete import complete_cover, sure_members
 from blockmix.posterior.evidence import Memberships, community_evidence
 from blockmix.posterior.export.methods import Exports
 from blockmix.posterior.predictive.pairs import Predictions
@@ -131,9 +131,11 @@ class Posterior(Answers, Predictions, Exports):
         has such ones too. `clear=False` returns them as well. `unclear_nodes` has the nodes that are in none.
 
         With `complete` every node that has a link is in a community, and every community is connected, as other
-        programs expect (`to_cdlib`): communities need no evidence, nodes that reach the threshold nowhere join their
-        neighbours, a second membership needs two links, and parts that no link joins are communities of their own,
-        numbered from `n_communities` on. In the general model members need not be linked: there it changes nothing.
+        programs expect (`to_cdlib`): communities need no evidence, and parts that no link joins are communities of
+        their own, numbered from `n_communities` on. The threshold is then a share of a node's links: a second
+        membership has more than one link, and of all such covers the one is returned that agrees best with the
+        posterior samples, by expected F1 (M19). In the general model members need not be linked: there it changes
+        nothing.
         """
         labels = self.graph.labels
         covers = self.covers(threshold, min_size=min_size, clear=clear, complete=complete)

@@ -29,6 +29,41 @@ def count_links_inside(offsets: Any, neighbors: Any, begins: Any, numbers: Any, 
 
 
 @kernel
+def add_link_shares(
+    offsets: Any,
+    neighbors: Any,
+    begins: Any,
+    numbers: Any,
+    weights: Any,
+    strengths: Any,
+    popular: bool,
+    made: Any,
+) -> None:
+    """Add to every entry of the rows the probabilities that the node's links are made in its community.
+
+    (M2) summed over the other end: a link of a and b is made in k in proportion to pi_ak pi_bk beta_k, and in the
+    background, `strengths[-1]`, in proportion to what they do not share. In the popularity model (DC5) the background
+    is added to all pairs, and popularities are factors of both.
+    """
+    for a in range(len(offsets) - 1):
+        for place in range(offsets[a], offsets[a + 1]):
+            b = neighbors[place]
+            inside, shared = 0.0, 0.0
+            for i in range(begins[a], begins[a + 1]):
+                for j in range(begins[b], begins[b + 1]):
+                    if numbers[i] == numbers[j]:
+                        inside += weights[i] * weights[j] * strengths[numbers[i]]
+                        shared += weights[i] * weights[j]
+            whole = inside + strengths[-1] * (1.0 if popular else 1.0 - shared)
+            if inside <= 0.0:
+                continue
+            for i in range(begins[a], begins[a + 1]):
+                for j in range(begins[b], begins[b + 1]):
+                    if numbers[i] == numbers[j]:
+                        made[i] += weights[i] * weights[j] * strengths[numbers[i]] / whole
+
+
+@kernel
 def add_block_links(
     offsets: Any, neighbors: Any, rows: Any, community: Any, weight: Any, wanted: Any, sums: Any
 ) -> None:

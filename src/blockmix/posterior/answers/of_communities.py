@@ -14,7 +14,7 @@ from blockmix.graph.labels import Labels
 from blockmix.posterior.answers.kernels import add_all_block_links, add_block_links, count_links_inside
 from blockmix.posterior.answers.shares import check_community, check_top, labels_of, mean_shares
 from blockmix.posterior.answers.table import Answer
-from blockmix.posterior.covers import sure_members
+from blockmix.posterior.covers.complete import sure_members
 from blockmix.posterior.views import beta_interval
 
 if TYPE_CHECKING:

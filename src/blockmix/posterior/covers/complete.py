@@ -1,8 +1,9 @@
 """From memberships to communities: which nodes are members, where the other nodes go, and what is connected.
 
-Memberships are kept in compressed rows; a cover is a choice of their entries. `sure_members` chooses by the posterior
-alone. `complete_cover` puts every node that has a link into a community, makes every community connected, and leaves
-out memberships that rest on a single link: programs that take a list of communities expect all three.
+Memberships are kept in compressed rows; a cover is a choice of their entries. `sure_members` chooses by the means and
+standard deviations alone. `complete_cover` begins with the cover of the largest expected F1 (`expected`), puts every
+node that has a link into a community and makes every community connected: programs that take a list of communities
+expect both.
 """
 
 from __future__ import annotations
@@ -14,13 +15,11 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 
+from blockmix.posterior.covers.expected import FEWEST_LINKS, expected_members
 from blockmix.posterior.views import beta_above
 
 if TYPE_CHECKING:
     from blockmix.posterior.posterior import Posterior
-
-# A second membership needs at least so many of the node's links: one link can always be chance.
-FEWEST_LINKS = 2.0
 
 Nodes = NDArray[np.int64]
 Numbers = NDArray[np.int64]
@@ -50,14 +49,20 @@ def sure_members(
 
 
 def complete_cover(post: Posterior, threshold: float) -> tuple[Nodes, Numbers, NDArray[np.float64]]:
-    """Return the same with every node that has a link in a community, and every community connected.
+    """Return members with every node that has a link in a community, and every community connected.
+
+    The numbers of each are node, community, and the mean share of the node's links made there. Results without
+    posterior samples, of variational inference, have their sure members with two links in place of (M19).
 
     A node that reaches the threshold nowhere, or is linked to no other member where it does, joins the community that
-    best explains its links to nodes already placed, sum_b pi_bk beta_k, and so on outwards. Of a community in several
-    pieces the largest keeps the number; the others, and groups not linked to any community, are numbered from K on,
-    larger ones first.
+    best explains its links to nodes already placed, sum_b x_bk beta_k with the shares x of their links, and so on
+    outwards. Of a community in several pieces the largest keeps the number; the others, and groups not linked to any
+    community, are numbered from K on, larger ones first.
     """
-    nodes, numbers, mean = sure_members(post, threshold, FEWEST_LINKS)
+    if any(post.draws):
+        nodes, numbers, mean = expected_members(post, threshold)
+    else:
+        nodes, numbers, mean = sure_members(post, threshold, FEWEST_LINKS)
     pieces = _pieces(post, nodes, numbers)
     linked = np.bincount(pieces)[pieces] > 1
     nodes, numbers, mean = _place_the_rest(post, nodes[linked], numbers[linked], mean[linked])
