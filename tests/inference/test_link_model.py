@@ -1,13 +1,13 @@
-"""`model="auto"` takes the link model that predicts better, by links that are set aside from training."""
+"""`model="auto"` takes popularities where a short run finds that nodes differ in them."""
 
 import numpy as np
 import pytest
 
 import blockmix as bm
 from blockmix.errors import InputError
-from blockmix.graph.split import hold_out
+from blockmix.graph.split import hold_out, no_hold_out
 from blockmix.inference.choices import link_model
-from blockmix.inference.choices.link_model import choose_model, inner_split, more_non_links
+from blockmix.inference.choices.link_model import EQUAL, choose_model, measured_spread
 from blockmix.inference.request import FitRequest
 from blockmix.numerics.workers import Workers
 
@@ -20,12 +20,12 @@ def test_a_network_with_hubs_gets_popularities_and_the_result_says_why():
     post = bm.fit(hubs(), 4, model="auto", seed=1, sweeps=40, chains=1, progress=False)
     assert post.provenance["model"]["kind"] == "popularity"
     assert post.popularity_mean is not None
-    assert "set aside from training" in post.provenance["model_chosen_by"]
+    assert "spread of popularities" in post.provenance["model_chosen_by"]
     assert bm.fit(hubs(), 4, seed=1, sweeps=40, chains=1).provenance["model_chosen_by"] == "user"
 
 
 def test_the_choice_does_not_look_at_the_held_out_pairs():
-    """Links and non-links of the outer split change places: neither the losses nor the choice change."""
+    """Links and non-links of the split change places: neither the spread nor the choice changes."""
     graph = hubs()
     data = hold_out(graph, 0.1, seed=3)
     other = type(data)(
@@ -36,35 +36,28 @@ def test_the_choice_does_not_look_at_the_held_out_pairs():
     with Workers(1) as workers:
         first, second = (choose_model(request, held, workers) for held in (data, other))
     assert first == second
-    assert set(first.losses) == {"assortative", "popularity"}
+    assert first.spread > EQUAL
 
 
-def test_an_inner_split_hides_the_outer_pairs_too():
+def test_a_network_of_equals_gets_the_model_of_the_paper():
+    graph = bm.planted(300, 6, degree=16, overlap=(1, 1), seed=4).graph
+    with Workers(1) as workers:
+        choice = choose_model(FitRequest(6, model="auto", seed=1), no_hold_out(graph), workers)
+    assert choice.model == "assortative"
+    assert choice.spread < EQUAL
+
+
+def test_the_spread_is_the_mean_over_the_last_sweeps_of_a_chain_that_no_fit_has():
     data = hold_out(hubs(), 0.1, seed=3)
-    inner = inner_split(data, 5)
-    hidden = {
-        (a, int(b))
-        for a in range(300)
-        for b in inner.hidden_neighbors[inner.hidden_offsets[a] : inner.hidden_offsets[a + 1]]
-    }
-    both = np.concatenate([inner.pairs, data.pairs])
-    assert {tuple(pair) for pair in both.tolist()} <= hidden
-    assert len(hidden) == 2 * len(both)
-    assert not inner.training.has_edges(inner.pairs).any()
-    # A held-out link of the outer split must not be scored as a non-link of the inner one.
-    outer = {tuple(pair) for pair in data.pairs[data.links].tolist()}
-    assert not outer & {tuple(pair) for pair in inner.pairs.tolist()}
-
-
-def test_further_non_links_are_neither_links_nor_held_out():
-    data = hold_out(hubs(), 0.1, seed=3)
-    inner = inner_split(data, 5)
-    more = more_non_links(data, inner, 5)
-    assert len(more) > 5000
-    assert (more[:, 0] < more[:, 1]).all()
-    assert not data.training.has_edges(more).any()
-    held = {tuple(pair) for pair in np.concatenate([data.pairs, inner.pairs]).tolist()}
-    assert not held & {tuple(pair) for pair in more.tolist()}
+    request = FitRequest(4, model="popularity", seed=5)
+    with Workers(1) as workers:
+        found = measured_spread(request, data, workers)
+        sampler, key = request.make_sampler(data, workers), request.chain_key(10**6)
+        state, spreads = sampler.init(key), []
+        for _ in range(40):
+            sampler.step(state, key, True)
+            spreads.append(state.rho**-0.5)
+    assert found == pytest.approx(np.mean(spreads[30:]))
 
 
 def test_with_too_few_links_the_model_of_the_paper_is_taken():
@@ -89,11 +82,11 @@ def test_a_resumed_run_keeps_the_model_that_was_chosen(tmp_path):
     np.testing.assert_array_equal(again.popularity_mean.shape, whole.popularity_mean.shape)
 
 
-def test_the_lower_loss_wins(monkeypatch):
-    losses = {"assortative": 2.0, "popularity": 3.0}
-    monkeypatch.setattr(link_model, "_loss", lambda request, *_: losses[request.model])
-    data = hold_out(hubs(), 0.1, seed=3)
+@pytest.mark.parametrize(("spread", "model", "said"), [(0.24, "assortative", "is 0.24, below 0.25"),
+                                                       (0.25, "popularity", "is 0.25, not below 0.25")])  # fmt: skip
+def test_a_spread_below_the_limit_means_equal(monkeypatch, spread, model, said):
+    monkeypatch.setattr(link_model, "measured_spread", lambda *_: spread)
     with Workers(1) as workers:
-        choice = choose_model(FitRequest(communities=4, model="auto"), data, workers)
-    assert choice.model == "assortative"
-    assert str(choice).endswith("assortative 2.000, popularity 3.000")
+        choice = choose_model(FitRequest(communities=4, model="auto"), hold_out(hubs(), 0.1, seed=3), workers)
+    assert choice.model == model
+    assert str(choice).endswith(said)

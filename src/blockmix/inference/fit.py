@@ -71,7 +71,7 @@ def fit(
         model: "assortative", one strength a community; "popularity", the same with a popularity for every node, for
             networks in which some nodes have far more links than others; or "mmsb", the general model with a strength
             for every pair of communities, for networks whose groups link to other groups rather than within. "auto"
-            takes the first or the second, whichever predicts links better that are set aside from training.
+            takes the second where a short run of it finds popularities that differ, else the first.
         sampler: which algorithm, by name: "scir", the default, "sgmc", "sgmc-m", "svi", "cgs" or "lmc"; of the
             popularity model "scir", of the general model "sgmc". docs/samplers.md compares them.
         seed: the same seed gives the same result, bit for bit, on any number of threads.
