@@ -40,7 +40,7 @@ LATER_IMPORTS = {
 # Modules that every layer may import.
 SHARED = {"errors", "files", "notebook", "stored", "_version"}
 # Folders of samplers/ that several samplers share; every other one is a sampler.
-SHARED_BY_SAMPLERS = {"langevin", "starts"}
+SHARED_BY_SAMPLERS = {"langevin", "starts", "ranks"}
 # A longer listing has no visible order; a folder that outgrows it is split.
 MOST_FILES = 14
 # More parameters than this are for options that a person chooses by name: the public functions and the commands.

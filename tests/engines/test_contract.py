@@ -200,5 +200,6 @@ def test_alone_a_process_decides_for_itself():
     assert comm.decide(flags) is flags
     comm.add(sums)
     comm.exchange(None, 0)
-    np.testing.assert_array_equal(comm.gather(sums), [0, 1, 2])
+    assert comm.hand_out(iter([sums])) is comm.swap([sums])[0] is comm.gather(sums)[0]
+    np.testing.assert_array_equal(sums, [0, 1, 2])
     assert (comm.rank, comm.size) == (0, 1)

@@ -3,6 +3,26 @@
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from blockmix.samplers.ranks.team import RankComm
+
+
+def joined_or_leave() -> RankComm:
+    """Join the ranks of the MPI job that this process was started in; where that fails, one of them says so."""
+    from typing import cast
+
+    from blockmix.engines.choose import join
+    from blockmix.engines.launched import launched_rank
+    from blockmix.errors import InputError
+
+    try:
+        return cast("RankComm", join())
+    except InputError as error:
+        if launched_rank() == 0:
+            print(f"error: {error}", file=sys.stderr)
+        sys.exit(2)
 
 
 def main() -> None:
@@ -11,6 +31,7 @@ def main() -> None:
         # Imported here, so that Ctrl-C while modules load is no traceback either.
         from blockmix.cli.app import app
         from blockmix.cli.guard import leave
+        from blockmix.engines.launched import launched
     except KeyboardInterrupt:
         sys.exit(130)
     for stream in (sys.stdout, sys.stderr):
@@ -19,7 +40,12 @@ def main() -> None:
             stream.reconfigure(errors="replace")
     try:
         try:
-            app()
+            if launched() > 1:
+                from blockmix.inference.ranks import run_on_ranks
+
+                run_on_ranks(app, joined_or_leave())
+            else:
+                app()
         finally:
             sys.stdout.flush()
     except BrokenPipeError:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from blockmix.engines.contract import Engine
+from blockmix.engines.contract import Comm, Engine, Solo
 from blockmix.engines.host import CpuEngine, ReferenceEngine
+from blockmix.engines.launched import launched
 from blockmix.errors import InputError
 from blockmix.numerics.workers import Workers
 
@@ -15,6 +16,21 @@ DEVICES: dict[str, tuple[str, ...] | None] = {"cpu": None, "reference": ("scir",
 WORTH_A_GPU = 200_000
 # Networks of up to so many nodes are sampled node by node, which a GPU does not do: samplers/scir, MOST_EXACT.
 TOO_SMALL = 2048
+
+
+def join() -> Comm:
+    """Take part in the MPI job that this process was started in, or alone."""
+    if launched() > 1:
+        from blockmix.engines.mpi import MpiComm
+
+        try:
+            return MpiComm()
+        except (ImportError, RuntimeError) as error:
+            raise InputError(
+                f"{launched()} processes were started by an MPI launcher, and MPI cannot be used ({error}); install it "
+                'with pip install "blockmix[mpi]", or start blockmix without the launcher'
+            ) from None
+    return Solo()
 
 
 def check_device(device: str, sampler: str, model: str = "assortative", options: Any = None) -> str:

@@ -6,14 +6,17 @@ A sampler asks its engine for arrays and its `Comm` for sums, and does not depen
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from blockmix.graph.split import HeldOut
 from blockmix.numerics.workers import Workers
-from blockmix.tables.layout import Network
+from blockmix.tables.layout import Network, Rows
+
+_Word = TypeVar("_Word")
 
 
 class Flags(NamedTuple):
@@ -41,14 +44,20 @@ class Comm(Protocol):
     def add(self, sums: NDArray[Any]) -> None:
         """Add up integer sums over all ranks, in place."""
 
-    def exchange(self, rows: Any, batch: int) -> None:
+    def exchange(self, rows: Rows, batch: int) -> None:
         """Send the new rows of a batch to the ranks that read them, and receive theirs."""
 
-    def decide(self, flags: Flags) -> Flags:
-        """Return the flags of rank 0. Called once a sweep."""
+    def decide(self, word: _Word) -> _Word:
+        """Return the word of rank 0: what all do next."""
 
-    def gather(self, part: NDArray[Any]) -> NDArray[Any]:
-        """Return the whole array in node order, on rank 0, from the part that each rank owns."""
+    def hand_out(self, parts: Iterable[Any]) -> Any:
+        """Return this rank's part; rank 0 has them all, in the order of ranks, and makes them one by one."""
+
+    def swap(self, parts: Sequence[Any]) -> list[Any]:
+        """Give every rank the part made for it, and return what all have made for this one."""
+
+    def gather(self, part: Any) -> list[Any]:
+        """Return the parts of all ranks, in their order, on rank 0; nothing elsewhere."""
 
 
 class Solo:
@@ -59,23 +68,53 @@ class Solo:
     def add(self, sums: NDArray[Any]) -> None:
         """Leave the sums as they are."""
 
-    def exchange(self, rows: Any, batch: int) -> None:
+    def exchange(self, rows: Rows, batch: int) -> None:
         """Leave the rows as they are."""
 
-    def decide(self, flags: Flags) -> Flags:
-        """Return the flags as they are."""
-        return flags
+    def decide(self, word: _Word) -> _Word:
+        """Return the word as it is."""
+        return word
 
-    def gather(self, part: NDArray[Any]) -> NDArray[Any]:
-        """Return the array as it is."""
-        return part
+    def hand_out(self, parts: Iterable[Any]) -> Any:
+        """Return the only part."""
+        return next(iter(parts))
+
+    def swap(self, parts: Sequence[Any]) -> list[Any]:
+        """Return the only part."""
+        return list(parts)
+
+    def gather(self, part: Any) -> list[Any]:
+        """Return the only part."""
+        return [part]
+
+
+def add_up(sums: NDArray[Any], comm: Comm) -> None:
+    """Add integer sums over workers, the first axis, and over ranks: the first worker's are then those of all."""
+    if comm.size > 1:
+        total = sums.sum(axis=0)
+        comm.add(total)
+        sums[:] = 0
+        sums[0] = total
 
 
 class Shard(NamedTuple):
-    """The part of the data that one process updates: links by place, and the global name of the node in each place."""
+    """The part of the data that one process updates: links by place, and the global name of the node in each place.
+
+    The nodes that it updates, its own, come first; they alone have links here. Behind them are ghosts: nodes of other
+    ranks whose rows are read here. `starts` has the first place of every batch and the end of the last one, where nodes
+    are stored by batches; None means that a node's place is its name. `isolated` has the places of nodes without
+    training links, own ones and ghosts, in the order of names; None means that the links tell.
+    """
 
     network: Network
     names: NDArray[np.uint32]
+    starts: NDArray[np.int64] | None = None
+    isolated: NDArray[np.int64] | None = None
+
+    @property
+    def own(self) -> int:
+        """How many nodes this process updates."""
+        return len(self.network.offsets) - 1
 
 
 class Engine(Protocol):

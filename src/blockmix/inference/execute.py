@@ -17,6 +17,7 @@ from blockmix.inference.loop import Run, RunResult
 from blockmix.inference.plan import Plan
 from blockmix.inference.position import Position
 from blockmix.inference.progress import Callback, Progress
+from blockmix.inference.ranks import SIDE_BY_SIDE, share_chains, team
 from blockmix.inference.request import FitRequest
 from blockmix.inference.result import build_posterior
 from blockmix.inference.run_folder.checkpoint import chain_arrays, restore_position
@@ -27,10 +28,7 @@ from blockmix.numerics.workers import Workers
 from blockmix.posterior.agreement import Agreement
 from blockmix.posterior.posterior import Posterior
 from blockmix.samplers.contract import ChainKey, Sampler
-from blockmix.samplers.live import LiveChain, chain_of
-
-# On networks of at most so many links each of several chains runs on a thread of its own.
-SIDE_BY_SIDE = 150_000
+from blockmix.samplers.live import HostChain, LiveChain, chain_of
 
 log = logging.getLogger("blockmix")
 
@@ -55,7 +53,8 @@ def execute(
     given: Any = None,
 ) -> Posterior:
     """Run a request to its end, from its start, from memberships `given`, or from a checkpoint."""
-    with Workers(request.threads) as workers:
+    ranks = team()
+    with Workers(request.threads or (None if ranks is None else ranks.comm.threads)) as workers:
         log.info("%r, %d held-out pairs; %s", graph, data.n_pairs, request.prior)
         log.info("%s; %s; %d threads", request.options, plan.limits(), workers.threads)
         samplers = make_samplers(request, data, workers)
@@ -64,8 +63,11 @@ def execute(
         began = time.perf_counter()
         if newest is None:
             context.display.waiting("finding a start")
-        chains = _chains(samplers, request, data, newest, given)
+        started = _chains(samplers, request, data, newest, given)
+        chains: list[LiveChain] = list(started)
         side_by_side = workers if samplers[0] is not samplers[-1] else None
+        if ranks is not None:
+            chains, side_by_side = share_chains(started, data, request, ranks), None
         context.display.waiting(
             "making the first sweep" if newest is None else "going on from the checkpoint"
         )
@@ -77,10 +79,12 @@ def execute(
     checkpointer = context.checkpointer
     seconds = time.perf_counter() - context.began
     facts: dict[str, Any] = {"run": None, "resumed": 0}
+    if ranks is not None:
+        facts["ranks"] = ranks.comm.size
     if checkpointer is not None:
         checkpointer.finished(result.interrupted)
         seconds += checkpointer.earlier
-        facts = {"run": checkpointer.run, "resumed": checkpointer.resumed}
+        facts |= {"run": checkpointer.run, "resumed": checkpointer.resumed}
     post = build_posterior(graph, data, request, result, seconds, workers.threads)
     post.provenance.update(facts)
     return post
@@ -111,9 +115,9 @@ def make_samplers(request: FitRequest, data: HeldOut, workers: Workers) -> list[
 
 def _chains(
     samplers: list[Sampler], request: FitRequest, data: HeldOut, newest: Snapshot | None, given: Any
-) -> list[LiveChain]:
+) -> list[HostChain]:
     """Start the chains, or restore them from a checkpoint."""
-    found: list[LiveChain] = []
+    found: list[HostChain] = []
     more = weights_of(request, data)
     for number, sampler in enumerate(samplers):
         key = request.chain_key(number)
@@ -126,7 +130,7 @@ def _chains(
 
 def _restored(
     sampler: Sampler, key: ChainKey, data: HeldOut, newest: Snapshot, number: int, more: dict[str, Any]
-) -> LiveChain:
+) -> HostChain:
     """Restore a chain from a checkpoint; one that no run wrote is an error that names it."""
     try:
         pairs, arrays = data.scored_pairs, chain_arrays(newest, number)

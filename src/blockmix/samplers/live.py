@@ -78,13 +78,14 @@ class HostChain:
         pairs: NDArray[np.int64],
         summary: ChainSummary | None = None,
         weights: NDArray[np.float64] | None = None,
+        forecast: NDArray[np.float64] | None = None,
     ) -> None:
         self.sampler, self.state, self.key, self.pairs = sampler, state, key, pairs
         shape = sampler.strengths(state).shape
         self._summary = summary or ChainSummary.empty(
             sampler.nodes, sampler.communities, sampler.slots, shape
         )
-        self._forecast = np.zeros(len(pairs))
+        self._forecast = np.zeros(len(pairs)) if forecast is None else forecast
         self.weights = weights
         self._weights = np.zeros((2, 0 if weights is None else len(weights)))
         self._info = Info(0.0, 0)
@@ -146,12 +147,9 @@ class HostChain:
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return state, predictions and, once samples count, summaries."""
-        found = {f"state_{name}": array for name, array in self.sampler.arrays(self.state).items()}
-        found["forecast"] = self._forecast
+        found = arrays_of_chain(self.sampler.arrays(self.state), self._forecast, self._summary)
         if self.weights is not None:
             found["forecast_weights"] = self._weights
-        if self._summary.samples:
-            found |= {f"summary_{name}": array for name, array in self._summary.arrays().items()}
         return found
 
     @classmethod
@@ -192,6 +190,16 @@ class HostChain:
 def chain_of(sampler: Sampler) -> type[HostChain]:
     """Return the class of a sampler's chains: that of its engine where the arrays of a chain are not on the host."""
     found: type[HostChain] = getattr(sampler, "chain", HostChain)
+    return found
+
+
+def arrays_of_chain(
+    state: Arrays, forecast: NDArray[np.float64], summary: ChainSummary
+) -> dict[str, NDArray[Any]]:
+    """Return everything a chain is, by the names that it has in a checkpoint; a summary once samples count."""
+    found = {f"state_{name}": array for name, array in state.items()} | {"forecast": forecast}
+    if summary.samples:
+        found |= {f"summary_{name}": array for name, array in summary.arrays().items()}
     return found
 
 

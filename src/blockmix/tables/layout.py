@@ -44,6 +44,11 @@ class Rows(NamedTuple):
     total: NDArray[np.float32]
 
 
+def first_rows(rows: Rows, count: int) -> Rows:
+    """Return the rows in the first so many places, as views."""
+    return Rows(rows.words[:count], rows.weights[:count], rows.total[:count])
+
+
 class Strengths(NamedTuple):
     """Strengths of the communities and, as entry K, of the background; `total` and `expansion` as in (S1)."""
 

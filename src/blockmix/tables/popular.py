@@ -108,8 +108,8 @@ def add_popular_packed(
 class PopularPredictor(Predictor):
     """Link probabilities on one network; the totals of rows are popularities, and strengths are rates."""
 
-    def __init__(self, isolated: NDArray[np.bool_]) -> None:
-        super().__init__(isolated)
+    def __init__(self, isolated: NDArray[np.bool_], nodes: NDArray[np.int64] | None = None) -> None:
+        super().__init__(isolated, nodes)
         chosen = np.linspace(0, len(self.nodes) - 1, min(len(self.nodes), MOST_SPREAD)).astype(np.int64)
         self.spread = self.nodes[chosen]
         self.none = Isolated(np.zeros_like(isolated), self.spread[:0], float("nan"))

@@ -176,15 +176,19 @@ def pool_packed(nodes: np.ndarray, packed: Packed, strengths: np.ndarray, slopes
 
 
 class Predictor:
-    """Link probabilities on one network; `isolated` marks the nodes without training links.
+    """Link probabilities on one network; `isolated` marks the nodes without training links, `nodes` lists them.
+
+    The list is in the order of nodes unless it is given: where places are in another order sums keep that of nodes.
 
     `even_rest` tells that what a row of a chain's state lacks to one is shared evenly by the communities that it does
     not list (`tables.even`). Posterior samples tell it by themselves.
     """
 
-    def __init__(self, isolated: NDArray[np.bool_], even_rest: bool = False) -> None:
+    def __init__(
+        self, isolated: NDArray[np.bool_], nodes: NDArray[np.int64] | None = None, even_rest: bool = False
+    ) -> None:
         self.isolated, self.even_rest = isolated, even_rest
-        self.nodes = np.flatnonzero(isolated)
+        self.nodes = np.flatnonzero(isolated) if nodes is None else nodes
 
     def predict(
         self, workers: Workers, pairs: NDArray[np.int64], rows: Rows, strengths: NDArray[np.float64], keep: float,

@@ -118,17 +118,23 @@ class PosteriorSample:
         return Packed(offsets, self.communities, self.weights)
 
 
+def _alone(sizes: NDArray[np.int64]) -> None:
+    """Leave sizes as they are: all rows are here."""
+
+
 @dataclass
 class SampleStore:
     """Keep posterior samples of a chain evenly spread over its sweeps, however long it runs.
 
     When the store is full every second sample is removed and from then on half as many are added, so that what is
-    kept never depends on how long the run will be.
+    kept never depends on how long the run will be. `add_up` adds sizes up over the ranks that have a part of the rows:
+    memory decides for all of them alike.
     """
 
     limit: int | None = None
     every: int = 1
     samples: list[PosteriorSample] = field(default_factory=list)
+    add_up: Callable[[NDArray[np.int64]], None] = _alone
 
     def offer(
         self, number: int, sweep: int, rows: Rows, strengths: NDArray[np.float64], even_rest: bool = False,
@@ -152,7 +158,10 @@ class SampleStore:
                 return
         self.samples.append(pack())
         if self.limit is None:
-            self.limit = sample_limit(nodes, self.samples[0].nbytes)
+            shared = self.samples[0].strengths.nbytes
+            sizes = np.array([nodes, self.samples[0].nbytes - shared])
+            self.add_up(sizes)
+            self.limit = sample_limit(int(sizes[0]), int(sizes[1]) + shared)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return everything the store is, for a checkpoint."""

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from blockmix.engines.contract import Comm, Solo, add_up
 from blockmix.numerics.compile import kernel
 from blockmix.numerics.philox import philox4x32, stream_word
 from blockmix.numerics.purposes import DRAW_CONCENTRATION
@@ -56,11 +57,35 @@ def small_components(degrees: NDArray[np.int64], smallest: float | None) -> NDAr
     return np.where((degrees > 0) & (small <= LARGEST_SMALL), small, 0.0)
 
 
-class ConcentrationMove:
-    """The draw of K alpha for the nodes of one network, on the threads of this process."""
+class DegreeCounts(NamedTuple):
+    """The numbers of links that nodes of the network have, in increasing order, and how many nodes have each."""
 
-    def __init__(self, degrees: NDArray[np.int64], communities: int, workers: Workers) -> None:
+    degrees: NDArray[np.int64]
+    nodes: NDArray[np.int64]
+
+
+def count_degrees(degrees: NDArray[np.int64]) -> DegreeCounts:
+    """Count the nodes of each degree."""
+    return DegreeCounts(*np.unique(degrees, return_counts=True))
+
+
+class ConcentrationMove:
+    """The draw of K alpha for the nodes of one network.
+
+    `degrees` are those of the nodes that this process updates, `counts` those of all nodes where others update some.
+    """
+
+    def __init__(
+        self,
+        degrees: NDArray[np.int64],
+        communities: int,
+        workers: Workers,
+        comm: Comm | None = None,
+        counts: DegreeCounts | None = None,
+    ) -> None:
         self.degrees, self.communities, self.workers = degrees, communities, workers
+        self.comm: Comm = Solo() if comm is None else comm
+        self.counts = count_degrees(degrees) if counts is None else counts
         self._smallest: float | None = -1.0
         self._small, self._nodes, self._limits = np.empty(0), 0.0, 0.0
 
@@ -68,15 +93,18 @@ class ConcentrationMove:
         """(Q3) Return the next K alpha; `total` is the present one, and `smallest` the smallest phi kept by rows."""
         if smallest != self._smallest:
             self._smallest, self._small = smallest, small_components(self.degrees, smallest)
-            used = self._small[self._small > 0.0]
-            self._nodes, self._limits = float(len(used)), float(np.log(used).sum())
-        # Integers, so that the sums have the same bits on any number of threads.
+            # By degree and not by node: a sum of floats over nodes would depend on where nodes are stored.
+            small = small_components(self.counts.degrees, smallest)
+            nodes, used = self.counts.nodes[small > 0.0], small[small > 0.0]
+            self._nodes, self._limits = float(nodes.sum()), float((nodes * np.log(used)).sum())
+        # Integers, so that the sums have the same bits on any number of threads and ranks.
         sums = np.zeros((self.workers.threads, 2), dtype=np.int64)
 
         def read(worker: int, begin: int, end: int) -> None:
             add_rows_range(begin, end, self._small, rows, sums[worker])
 
         self.workers.share(len(self._small), read)
+        add_up(sums, self.comm)
         kept, excess = sums.sum(axis=0)
         given = Evidence(
             self._nodes, float(self.communities), float(kept), float(excess / FIXED_POINT), self._limits

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from blockmix.engines.contract import Engine
+from blockmix.engines.contract import Engine, Shard, add_up
 from blockmix.numerics.workers import Workers
 from blockmix.samplers.scir.concentration import ConcentrationMove
 from blockmix.samplers.scir.constants import BACKGROUND_HELD_DOWN, BACKGROUND_SHARE, WORTH_COMMITTING_TOGETHER
@@ -16,7 +16,9 @@ from blockmix.samplers.scir.diffusion.dense import update_dense_range
 from blockmix.samplers.scir.diffusion.sparse import update_range
 from blockmix.samplers.scir.frame import (
     CURVED,
+    EXPOSURE,
     LINKS_INSIDE,
+    MEMBERS_SQUARED,
     STATISTICS,
     Batch,
     Frame,
@@ -47,10 +49,10 @@ class CpuKernels:
     listed_nodes = False
 
     def __init__(self, problem: Problem, engine: Engine) -> None:
-        self.problem, self.workers = problem, engine.workers
+        self.problem, self.workers, self.comm = problem, engine.workers, engine.comm
         degrees = np.diff(problem.shard.network.offsets)
         k, threads = problem.communities, self.workers.threads
-        self.fresh = empty_rows(-(-problem.nodes // problem.batches), problem.slots)
+        self.fresh = empty_rows(problem.most_at_once, problem.slots)
         self.statistics = np.zeros((threads, k, STATISTICS), dtype=np.int64)
         self.sums = np.zeros((threads, 3), dtype=np.int64)
         largest = int(degrees.max(initial=0))
@@ -61,8 +63,8 @@ class CpuKernels:
         self.members = np.zeros((k, 2))
         self.bounds = empty_bounds(0)
         self.lists = empty_lists(k, problem.batches, self.listed_nodes * problem.nodes, problem.slots)
-        self.predictor = Predictor(degrees == 0)
-        self.concentration = ConcentrationMove(degrees, k, self.workers)
+        self.predictor = Predictor(*isolated_places(problem.shard))
+        self.concentration = ConcentrationMove(degrees, k, self.workers, self.comm, problem.degree_counts)
 
     def priors(self, concentration: float) -> NodePriors:
         """Return the priors of every node."""
@@ -76,7 +78,8 @@ class CpuKernels:
         )  # fmt: skip
 
     def _refresh_members(self, state: ScirState) -> None:
-        """Bring S_k and Q_k up to date: add the workers' changes to the running sums."""
+        """Bring S_k and Q_k up to date: add the changes of all workers and ranks to the running sums."""
+        add_up(self.statistics[:, :, : MEMBERS_SQUARED + 1], self.comm)
         merge_members(self.statistics, state.sums, self.members)
 
     def _commit(self, batch: int, state: ScirState) -> None:
@@ -96,9 +99,9 @@ class CpuKernels:
         return self.concentration.draw(total, smallest, state.rows, sweep.key)
 
     def measures(self) -> Measures:
-        """Add up what the workers measured."""
+        """Add up what the workers measured; sums over ranks were taken for the strengths."""
         inside = int(self.sums[:, 0].sum()) / FIXED_POINT
-        dropped, accepted = self.sums[:, 1:].sum(axis=0) / FIXED_POINT / self.problem.nodes
+        dropped, accepted = self.sums[:, 1:].sum(axis=0) / FIXED_POINT / self.problem.all_nodes
         self.sums[:] = 0
         return Measures(inside, float(dropped), float(accepted))
 
@@ -253,6 +256,8 @@ class CpuClosed(CpuKernels):
 
     def _count_pairs(self, state: ScirState) -> None:
         """(S6) Collect the pairs inside each community; the rest of all pairs is the background's."""
+        add_up(self.statistics[:, :, LINKS_INSIDE : EXPOSURE + 1], self.comm)
+        add_up(self.sums, self.comm)
         problem, k = self.problem, self.problem.communities
         links, non_links = self.counts
         by_diffusion.collect_pairs(self.statistics, state.strengths.value, self.counts)
@@ -272,6 +277,16 @@ def commit_rows(nodes: Batch, count: int, workers: Workers, rows: Rows, fresh: R
         commit(0, 0, count)
     else:
         workers.share(count, commit)
+
+
+def isolated_places(shard: Shard) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
+    """Return which places have nodes without training links, and these places in the order of the nodes' names."""
+    if shard.isolated is None:
+        marks = np.diff(shard.network.offsets) == 0
+        return marks, np.flatnonzero(marks)
+    marks = np.zeros(len(shard.names), dtype=np.bool_)
+    marks[shard.isolated] = True
+    return marks, shard.isolated
 
 
 def local_update(problem: Problem) -> Callable[..., None]:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from blockmix.engines.contract import Shard
 from blockmix.numerics.compile import inlined_lean_kernel
 from blockmix.numerics.philox import philox4x32, stream_word
 from blockmix.samplers.scir.non_links import Bounds
@@ -98,6 +99,14 @@ class Batch(NamedTuple):
 
     first: int
     stride: int
+
+
+def batch_of(shard: Shard, number: int, batches: int) -> tuple[Batch, int]:
+    """Return a batch, every so many-th node of the network, as places of a shard, and how many nodes it has there."""
+    if shard.starts is None:
+        return Batch(number, batches), (shard.own - number + batches - 1) // batches
+    first, end = int(shard.starts[number]), int(shard.starts[number + 1])
+    return Batch(first, 1), end - first
 
 
 class Tilt(NamedTuple):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -15,6 +15,7 @@ from blockmix.model import Model
 from blockmix.numerics.special import expint_e1
 from blockmix.samplers.contract import ChainKey
 from blockmix.samplers.data import non_link_weight
+from blockmix.samplers.scir.concentration import DegreeCounts, count_degrees
 from blockmix.samplers.scir.constants import (
     BATCHES,
     EVENTS_A_LINK,
@@ -25,7 +26,7 @@ from blockmix.samplers.scir.constants import (
     WARM_UP_DECAY,
     WARM_UP_STEP,
 )
-from blockmix.samplers.scir.frame import EVERYWHERE, Batch, NodePriors, Settings
+from blockmix.samplers.scir.frame import EVERYWHERE, Batch, NodePriors, Settings, batch_of
 from blockmix.samplers.scir.options import ScirOptions
 from blockmix.tables.layout import Key, Rows, Strengths
 
@@ -66,6 +67,8 @@ class Problem:
     non_links: int
     non_link_weight: float
     density: float
+    all_nodes: int
+    degree_counts: DegreeCounts
 
     @classmethod
     def of(cls, data: HeldOut, model: Model, options: ScirOptions, engine: Engine) -> Problem:
@@ -78,12 +81,17 @@ class Problem:
         return cls(
             shard, model, options, degrees, prior, graph.n_edges,
             graph.n_pairs - graph.n_edges - len(data.hidden_neighbors) // 2, weight, graph.density,
+            graph.n_nodes, count_degrees(graph.degrees),
         )  # fmt: skip
+
+    def part(self, shard: Shard) -> Problem:
+        """Return the problem of a process that has this shard of the same data."""
+        return replace(self, shard=shard, degrees=np.diff(shard.network.offsets))
 
     @property
     def nodes(self) -> int:
-        """The number of nodes."""
-        return len(self.shard.names)
+        """The number of nodes that this process updates; `all_nodes` are those of the network."""
+        return self.shard.own
 
     @property
     def communities(self) -> int:
@@ -105,7 +113,7 @@ class Problem:
         """Whether non-links are summed member by member: as asked for, or by the number of nodes."""
         if self.options.local_move != "indicators":
             return False
-        return self.nodes <= MOST_EXACT if self.options.exact is None else self.options.exact
+        return self.all_nodes <= MOST_EXACT if self.options.exact is None else self.options.exact
 
     @property
     def whole(self) -> bool:
@@ -149,21 +157,26 @@ class Problem:
     @property
     def in_turn(self) -> bool:
         """Whether a sweep goes node by node, on one thread."""
-        return self.exact and self.options.batches is None and self.nodes <= MOST_EXACT
+        return self.exact and self.options.batches is None and self.all_nodes <= MOST_EXACT
 
     @property
     def batches(self) -> int:
         """Batches a sweep, of a network that is not swept in turn."""
-        return min(self.options.batches or BATCHES, self.nodes)
+        return min(self.options.batches or BATCHES, self.all_nodes)
 
     @property
     def most_events(self) -> float:
         """Events of one community, or proposals of one node, beyond which strengths are not looked at (N6)."""
-        return EVENTS_A_LINK * (self.links + self.nodes)
+        return EVENTS_A_LINK * (self.links + self.all_nodes)
 
     def batch(self, number: int) -> tuple[Batch, int]:
-        """Return a batch, which takes every so many-th node, and how many nodes it has."""
-        return Batch(number, self.batches), (self.nodes - number + self.batches - 1) // self.batches
+        """Return a batch, which takes every so many-th node of the network, and how many nodes it has here."""
+        return batch_of(self.shard, number, self.batches)
+
+    @property
+    def most_at_once(self) -> int:
+        """The most nodes that one batch has here."""
+        return 1 if self.in_turn else max(self.batch(b)[1] for b in range(self.batches))
 
     def sweep(self, number: int, key: ChainKey, warm_up: bool) -> Sweep:
         """Return what is fixed for sweep `number` of a chain."""

@@ -31,7 +31,7 @@ from blockmix.samplers.starts.memberships import dense_rows, random_parts, start
 from blockmix.samplers.starts.partition import find_parts
 from blockmix.stored import check_finite, check_layout, check_range
 from blockmix.tables.checks import MOST_SWEEPS, check_words
-from blockmix.tables.layout import FIXED_POINT, Rows, Strengths
+from blockmix.tables.layout import FIXED_POINT, Rows, Strengths, first_rows
 
 
 class Scir:
@@ -43,6 +43,7 @@ class Scir:
     """
 
     name, samples, even_rest = "scir", True, False
+    node_arrays = ("words", "total")
     Options = ScirOptions
 
     def __init__(
@@ -53,11 +54,28 @@ class Scir:
         workers: Workers,
         engine: Engine | None = None,
     ) -> None:
-        self.graph, self.model, self.options, self.workers = data.training, model, options, workers
-        self.engine: Engine = CpuEngine(workers) if engine is None else engine
-        self.problem = Problem.of(data, model, options, self.engine)
-        self.nodes, self.communities, self.slots = self.problem.nodes, model.communities, self.problem.slots
-        self.kernels = kernels_of(self.problem, self.engine)
+        self.graph = data.training
+        engine = CpuEngine(workers) if engine is None else engine
+        self._bind(Problem.of(data, model, options, engine), engine)
+
+    def _bind(self, problem: Problem, engine: Engine) -> None:
+        """Take in what a sweep needs."""
+        self.problem, self.engine, self.workers = problem, engine, engine.workers
+        self.model, self.options = problem.model, problem.options
+        self.nodes, self.communities, self.slots = problem.nodes, problem.communities, problem.slots
+        self.kernels = kernels_of(problem, engine)
+
+    @classmethod
+    def of_part(cls, problem: Problem, engine: Engine) -> Scir:
+        """Return the sampler of a process that has a part of the data: it goes on with chains and starts none."""
+        sampler = cls.__new__(cls)
+        sampler._bind(problem, engine)
+        return sampler
+
+    @property
+    def divisible(self) -> bool:
+        """Whether several processes can each update a part of the nodes: non-links are in closed form."""
+        return self.engine.name == "cpu" and not self.problem.exact
 
     @property
     def chain(self) -> type[Any]:
@@ -146,15 +164,15 @@ class Scir:
         measures = kernels.measures()._asdict()
         if self.problem.learned:
             measures["concentration"] = state.concentration
-        return Info(float(state.strengths.value[-1]), self.nodes, 1, measures)
+        return Info(float(state.strengths.value[-1]), self.problem.all_nodes, 1, measures)
 
     def sweeps_done(self, state: ScirState) -> int:
         """Return the number of sweeps made so far."""
         return state.sweep
 
     def memberships(self, state: ScirState) -> Rows:
-        """Return the rows as they are."""
-        return state.rows
+        """Return the rows of the nodes that this process updates, as they are."""
+        return first_rows(state.rows, self.nodes)
 
     def strengths(self, state: ScirState) -> NDArray[np.float64]:
         """Return the strengths of the communities, the background last."""
@@ -184,7 +202,7 @@ class Scir:
 
     def restore(self, arrays: Arrays) -> ScirState:
         """Restore the state that `arrays` was made from."""
-        n, k, slots = self.nodes, self.communities, self.slots
+        n, k, slots = len(self.problem.shard.names), self.communities, self.slots
         layout: dict[str, Any] = {
             "words": (np.int32, (n, 2 * slots)), "total": (np.float32, (n,)), "strengths": (np.float64, (3, k + 1)),
             "sums": (np.int64, (k, 2)), "concentration": (np.float64, (1,)), "sweep": (np.int64, (1,)),

@@ -96,7 +96,7 @@ class SgmcM:
         self.slots = min(options.slots, k)
         # At threshold 1 all communities are listed, and where a row has a slot for each nothing is left over.
         self.even_rest = options.threshold < 1.0 or self.slots < k
-        self.predictor = Predictor(graph.degrees == 0, self.even_rest)
+        self.predictor = Predictor(graph.degrees == 0, even_rest=self.even_rest)
         self.batches = batches_of(data, options)
         self.how = dynamics_of(options, model, graph, self.batches.strata)
         self.settings = options.settings

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from blockmix.engines.contract import Engine
+from blockmix.engines.contract import Engine, add_up
 from blockmix.samplers.scir.concentration import ConcentrationMove
-from blockmix.samplers.scir.cpu import commit_rows
+from blockmix.samplers.scir.cpu import commit_rows, isolated_places
 from blockmix.samplers.scir.popularity.frame import MOST_UNITS, UNITS, Frame, Work, new_scratch
 from blockmix.samplers.scir.popularity.kernels import BACKGROUND_HELD_DOWN, BACKGROUND_SHARE, Measures
 from blockmix.samplers.scir.popularity.problem import PopularityProblem, PopularityState, Sweep, rescale
@@ -33,7 +33,7 @@ class CpuKernels:
         self.problem, self.engine, self.workers = problem, engine, engine.workers
         degrees = np.diff(problem.shard.network.offsets)
         k, threads, slots = problem.communities, self.workers.threads, problem.options.slots
-        self.fresh = empty_rows(-(-problem.nodes // problem.batches), slots)
+        self.fresh = empty_rows(problem.most_at_once, slots)
         self.changes = np.zeros((threads, k + 1, 2), dtype=np.int64)
         self.pairs = np.zeros((threads, k + 1, 3), dtype=np.int64)
         self.sums = np.zeros((threads, 3), dtype=np.int64)
@@ -52,8 +52,8 @@ class CpuKernels:
         ]
         self.members = np.zeros((k + 1, 2))
         self.units = np.zeros(2)
-        self.predictor = PopularPredictor(degrees == 0)
-        self.concentration = ConcentrationMove(degrees, k, self.workers)
+        self.predictor = PopularPredictor(*isolated_places(problem.shard))
+        self.concentration = ConcentrationMove(degrees, k, self.workers, engine.comm, problem.degree_counts)
 
     def _frame(self, state: PopularityState, sweep: Sweep) -> Frame:
         shard = self.problem.shard
@@ -64,6 +64,7 @@ class CpuKernels:
 
     def redraw_nodes(self, state: PopularityState, sweep: Sweep) -> None:
         """Redraw all nodes, one after the other or batch by batch."""
+        comm = self.engine.comm
         merge_members(self.changes, state.sums, self.members)
         if self.problem.in_turn:
             redraw_in_turn(self._frame(state, sweep), state.sums, self.fresh, self.work[0])
@@ -71,7 +72,8 @@ class CpuKernels:
         for batch in range(self.problem.batches):
             self._redraw(batch, state, sweep)
             commit_rows(*self.problem.batch(batch), self.workers, state.rows, self.fresh)
-            self.engine.comm.exchange(state.rows, batch)
+            comm.exchange(state.rows, batch)
+            add_up(self.changes, comm)
             merge_members(self.changes, state.sums, self.members)
 
     def _redraw(self, batch: int, state: PopularityState, sweep: Sweep) -> None:
@@ -92,6 +94,8 @@ class CpuKernels:
             count_pairs_range(begin, end, frame, self.work[worker])
 
         self.workers.deal(problem.nodes, count)
+        for sums in (self.pairs, self.sums):
+            add_up(sums, self.engine.comm)
         learned = problem.model.background is None
         weight = sweep.settings.non_link_weight
         update_rates(
@@ -110,12 +114,14 @@ class CpuKernels:
             self.tally[:] = 0
         logs = int(self.sums[:, 2].sum()) / FIXED_POINT
         if learned:
-            logs += problem.nodes * self._rescale(state, sweep)
-        state.rho = update_spread(state.rho, float(problem.nodes), logs, float(self.members[k, 0]), sweep.key)
+            logs += problem.all_nodes * self._rescale(state, sweep)
+        state.rho = update_spread(
+            state.rho, float(problem.all_nodes), logs, float(self.members[k, 0]), sweep.key
+        )
 
     def _rescale(self, state: PopularityState, sweep: Sweep) -> float:
         """Make the scale move, and sum the rows anew; return the logarithm of the factor."""
-        nodes, total = float(self.problem.nodes), float(self.members[-1, 0])
+        nodes, total = float(self.problem.all_nodes), float(self.members[-1, 0])
         t = update_scale(nodes, state.rho, total, self.problem.rate_prior, state.rates, sweep.key)
         rescale(state, t)
         state.sums[:] = 0
@@ -124,6 +130,7 @@ class CpuKernels:
             add_rows_range(begin, end, state.rows, self.changes[worker])
 
         self.workers.share(self.problem.nodes, add)
+        add_up(self.changes, self.engine.comm)
         merge_members(self.changes, state.sums, self.members)
         return t
 
@@ -135,7 +142,7 @@ class CpuKernels:
 
     def measures(self, state: PopularityState) -> Measures:
         """Add up what the workers measured."""
-        dropped, accepted = self.sums[:, :2].sum(axis=0) / FIXED_POINT / self.problem.nodes
+        dropped, accepted = self.sums[:, :2].sum(axis=0) / FIXED_POINT / self.problem.all_nodes
         units, inside = self.units
         self.sums[:] = 0
         links = max(self.problem.links, 1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -15,13 +15,14 @@ from blockmix.model import Model
 from blockmix.numerics.special import expint_e1
 from blockmix.samplers.contract import ChainKey
 from blockmix.samplers.data import non_link_weight
+from blockmix.samplers.scir.concentration import DegreeCounts, count_degrees
 from blockmix.samplers.scir.constants import (
     MOST_EXACT,
     MOST_EXPECTED_BIRTHS,
     MOST_EXPECTED_BIRTHS_WITHOUT_LINKS,
     SMALLER_WITHOUT_LINKS,
 )
-from blockmix.samplers.scir.frame import Batch
+from blockmix.samplers.scir.frame import Batch, batch_of
 from blockmix.samplers.scir.popularity.frame import Settings
 from blockmix.samplers.scir.popularity.options import PopularityOptions
 from blockmix.samplers.scir.popularity.weights import COUNTS, LinkLaw
@@ -69,8 +70,10 @@ class PopularityProblem:
     links: int
     non_link_weight: float
     batches: int
-    training: Graph
+    training: Graph | None
     weights: LinkLaw
+    all_nodes: int
+    degree_counts: DegreeCounts
 
     @classmethod
     def of(cls, data: HeldOut, model: Model, options: PopularityOptions, engine: Engine) -> PopularityProblem:
@@ -81,13 +84,18 @@ class PopularityProblem:
         batches = options.batches_for(graph.n_nodes, graph.n_edges)
         weights = LinkLaw.of(graph, model.weights)
         return cls(
-            shard, model, options, prior, graph.n_edges, non_link_weight(data), batches, graph, weights
-        )
+            shard, model, options, prior, graph.n_edges, non_link_weight(data), batches, graph, weights, graph.n_nodes,
+            count_degrees(graph.degrees),
+        )  # fmt: skip
+
+    def part(self, shard: Shard) -> PopularityProblem:
+        """Return the problem of a process that has this shard of the same data, whose links have no weights."""
+        return replace(self, shard=shard, training=None, weights=self.weights.without_weights())
 
     @property
     def nodes(self) -> int:
-        """The number of nodes."""
-        return len(self.shard.names)
+        """The number of nodes that this process updates; `all_nodes` are those of the network."""
+        return self.shard.own
 
     @property
     def communities(self) -> int:
@@ -97,7 +105,7 @@ class PopularityProblem:
     @property
     def in_turn(self) -> bool:
         """Whether nodes are updated one after the other."""
-        return self.batches == self.nodes
+        return self.batches == self.all_nodes
 
     @property
     def learned(self) -> bool:
@@ -107,7 +115,7 @@ class PopularityProblem:
     @property
     def whole(self) -> bool:
         """Whether rows have a slot for every community and nothing is cut off: on small networks."""
-        return self.communities <= self.options.slots and self.nodes <= MOST_EXACT and self.in_turn
+        return self.communities <= self.options.slots and self.all_nodes <= MOST_EXACT and self.in_turn
 
     def smallest(self, concentration: float) -> tuple[float, float]:
         """Return the smallest phi that is kept by a node with links, and by one without."""
@@ -118,8 +126,13 @@ class PopularityProblem:
         )
 
     def batch(self, number: int) -> tuple[Batch, int]:
-        """Return a batch, which takes every so many-th node, and how many nodes it has."""
-        return Batch(number, self.batches), (self.nodes - number + self.batches - 1) // self.batches
+        """Return a batch, which takes every so many-th node of the network, and how many nodes it has here."""
+        return batch_of(self.shard, number, self.batches)
+
+    @property
+    def most_at_once(self) -> int:
+        """The most nodes that one batch has here."""
+        return 1 if self.in_turn else max(self.batch(b)[1] for b in range(self.batches))
 
     def sweep(self, state: PopularityState, key: ChainKey, warm_up: bool) -> Sweep:
         """Return what is fixed for the next sweep of a chain."""

@@ -114,9 +114,9 @@ def clear_lists(own: int, scratch: Scratch) -> None:
 def count_pairs_range(begin: int, end: int, frame: Frame, work: Work) -> None:
     """(DC10) Add the units of links and the exposures of links and held-out pairs of the nodes [begin, end).
 
-    A pair belongs to its end with the smaller place.
+    A pair belongs to its end with the smaller name: the other one may be a node of another process.
     """
-    network, rows = frame.network, frame.rows
+    network, rows, names = frame.network, frame.rows, frame.names
     for place in range(begin, end):
         node = node_at(place, frame)
         own = load_row(rows, place, work.scratch)
@@ -124,13 +124,13 @@ def count_pairs_range(begin: int, end: int, frame: Frame, work: Work) -> None:
         first = network.offsets[place]
         if place + 1 < end:
             for i in range(network.offsets[place + 1], network.offsets[place + 2]):
-                if network.neighbors[i] > place + 1:
+                if names[network.neighbors[i]] > names[place + 1]:
                     prefetch_row(rows.words, network.neighbors[i])
         for i in range(node.degree):
-            if network.neighbors[first + i] > place:
+            if names[network.neighbors[first + i]] > node.name:
                 add_units(node, network.neighbors[first + i], i, popularity, frame, work)
         for i in range(network.hidden_offsets[place], network.hidden_offsets[place + 1]):
-            if network.hidden_neighbors[i] > place:
+            if names[network.hidden_neighbors[i]] > node.name:
                 add_products(network.hidden_neighbors[i], HIDDEN, popularity, rows, work)
         clear_lists(own, work.scratch)
 

@@ -29,13 +29,13 @@ from blockmix.samplers.scir.popularity.problem import (
     sums_of,
 )
 from blockmix.samplers.scir.popularity.rates import LEAST_RATE, LEAST_RHO, MOST_RHO
-from blockmix.samplers.scir.popularity.weights import AMOUNTS, COUNTS, START_UNIT
+from blockmix.samplers.scir.popularity.weights import AMOUNTS, COUNTS, NONE, START_UNIT
 from blockmix.samplers.starts.given import given_rows
 from blockmix.samplers.starts.memberships import random_parts, start_rows
 from blockmix.samplers.starts.partition import find_parts
 from blockmix.stored import check_finite, check_layout, check_range
 from blockmix.tables.checks import MOST_SWEEPS, check_words
-from blockmix.tables.layout import Rows
+from blockmix.tables.layout import Rows, first_rows
 from blockmix.tables.popular import PopularPredictor
 from blockmix.tables.weighted import WeightLaw
 
@@ -48,6 +48,7 @@ class PopularityScir:
     """
 
     name, samples, even_rest = "scir", True, False
+    node_arrays = ("words", "popularity")
     Options = PopularityOptions
 
     def __init__(
@@ -58,12 +59,28 @@ class PopularityScir:
         workers: Workers,
         engine: Engine | None = None,
     ) -> None:
-        self.data, self.graph, self.model = data, data.training, model
-        self.options, self.workers = options, workers
-        self.engine: Engine = CpuEngine(workers) if engine is None else engine
-        self.problem = PopularityProblem.of(data, model, options, self.engine)
-        self.nodes, self.communities, self.slots = self.problem.nodes, model.communities, options.slots
-        self.kernels = kernels_of(self.problem, self.engine)
+        self.data, self.graph = data, data.training
+        engine = CpuEngine(workers) if engine is None else engine
+        self._bind(PopularityProblem.of(data, model, options, engine), engine)
+
+    def _bind(self, problem: PopularityProblem, engine: Engine) -> None:
+        """Take in what a sweep needs."""
+        self.problem, self.engine, self.workers = problem, engine, engine.workers
+        self.model, self.options = problem.model, problem.options
+        self.nodes, self.communities, self.slots = problem.nodes, problem.communities, problem.options.slots
+        self.kernels = kernels_of(problem, engine)
+
+    @classmethod
+    def of_part(cls, problem: PopularityProblem, engine: Engine) -> PopularityScir:
+        """Return the sampler of a process that has a part of the data: it goes on with chains and starts none."""
+        sampler = cls.__new__(cls)
+        sampler._bind(problem, engine)
+        return sampler
+
+    @property
+    def divisible(self) -> bool:
+        """Whether several processes can each update a part of the nodes: in batches, and without weights of links."""
+        return self.engine.name == "cpu" and not self.problem.in_turn and self.problem.weights.law == NONE
 
     def compile(self) -> None:
         """Compile the kernels, or load them from the cache, by a few steps on a network of six nodes."""
@@ -111,15 +128,15 @@ class PopularityScir:
             measures["concentration"] = state.concentration
         if self.problem.weights.law == AMOUNTS:
             measures |= {"unit_shape": float(state.unit[0]), "unit_mean": self.unit(state)}
-        return Info(background, self.nodes, 1, measures)
+        return Info(background, self.problem.all_nodes, 1, measures)
 
     def sweeps_done(self, state: PopularityState) -> int:
         """Return the number of sweeps made so far."""
         return state.sweep
 
     def memberships(self, state: PopularityState) -> Rows:
-        """Return the rows as they are."""
-        return state.rows
+        """Return the rows of the nodes that this process updates, as they are."""
+        return first_rows(state.rows, self.nodes)
 
     def strengths(self, state: PopularityState) -> NDArray[np.float64]:
         """Return the rates of the communities, the background's last."""
@@ -127,7 +144,7 @@ class PopularityScir:
 
     def popularity(self, state: PopularityState) -> NDArray[np.float32]:
         """Return r_a of every node."""
-        return state.rows.total
+        return state.rows.total[: self.nodes]
 
     @cached_property
     def predictor(self) -> PopularPredictor:
@@ -169,7 +186,7 @@ class PopularityScir:
 
     def restore(self, arrays: Arrays) -> PopularityState:
         """Restore the state that `arrays` was made from."""
-        n, k = self.nodes, self.communities
+        n, k = len(self.problem.shard.names), self.communities
         layout: dict[str, Any] = {
             "words": (np.int32, (n, 2 * self.slots)), "popularity": (np.float32, (n,)), "rates": (np.float64, (k + 1,)),
             "rho": (np.float64, (1,)), "concentration": (np.float64, (1,)), "sums": (np.int64, (k + 1, 2)),

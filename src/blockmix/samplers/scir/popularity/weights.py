@@ -57,6 +57,10 @@ class LinkLaw(NamedTuple):
         scale = scale_of(graph)
         return cls(AMOUNTS, _fixed(np.log(graph.weights / scale)), scale, graph.total_weight / scale)
 
+    def without_weights(self) -> LinkLaw:
+        """Return the law of links without weights, as many as there are here."""
+        return LinkLaw(NONE, _fixed(np.empty(0)), 1.0, self.total)
+
     def most_units(self, offsets: NDArray[np.int64]) -> int:
         """Return the most units of a node in a sweep where links have weights; 0 elsewhere."""
         if self.law != COUNTS:

@@ -69,7 +69,8 @@ class ReferenceKernels:
 
     def _weights(self, row: slice) -> NDArray[np.float64]:
         """Return the weights of the links of a node; ones where they have none."""
-        weights = self.problem.training.weights
+        training = self.problem.training
+        weights = None if training is None else training.weights
         return np.ones(row.stop - row.start) if weights is None else weights[row]
 
     def _store(self, place: int, row: Row, popularity: float, state: PopularityState) -> None:

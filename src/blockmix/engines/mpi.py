@@ -1,0 +1,129 @@
+"""The ranks of an MPI job as a `Comm`: the only module that knows mpi4py.
+
+Objects that are handed out are pickled by mpi4py: they go between the processes of one run and come from nowhere else.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NoReturn, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blockmix.engines.halo import Halo, Link, bits, message, pack_rows, unpack_rows
+from blockmix.numerics.workers import default_threads
+from blockmix.tables.layout import Rows
+
+_Word = TypeVar("_Word")
+
+# A rank that waits for others looks all the time for so long, then once in so long, in seconds: rank 0 may be reading
+# a network for minutes, and needs the processor.
+EAGER, PATIENT = 2e-3, 5e-4
+ROWS, PARTS = 1, 2
+
+
+class MpiComm:
+    """The ranks that `mpiexec` started, or those of another communicator.
+
+    `halo` is what they exchange, `sent` counts bytes and `waited` the seconds in which this rank did so. `threads` are
+    those that it may use, and `machines` how many machines there are.
+    """
+
+    def __init__(self, world: Any = None) -> None:
+        # Imported here: it starts MPI.
+        from mpi4py import MPI
+        from mpi4py.util import pkl5
+
+        self._mpi = MPI
+        self._world = pkl5.Intracomm(MPI.COMM_WORLD if world is None else world)
+        self.rank, self.size = self._world.Get_rank(), self._world.Get_size()
+        self.halo = Halo([])
+        self.sent, self.waited = 0, 0.0
+        self.threads, self.machines, self._crowded = self._threads()
+
+    def _threads(self) -> tuple[int, int, bool]:
+        """Return the threads that this rank may use, the number of machines, and whether processors are too few.
+
+        Ranks on one machine share out the processors that they may run on, unless each was given its own.
+        """
+        near = self._world.Split_type(self._mpi.COMM_TYPE_SHARED)
+        allowed = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
+        sharers = near.allgather(allowed).count(allowed)
+        machines = self._world.allreduce(int(near.Get_rank() == 0))
+        near.Free()
+        return max(default_threads() // sharers, 1), int(machines), default_threads() < sharers
+
+    def _wait(self, over: Callable[[], Any]) -> None:
+        """Wait until something is over: all the time at first, then now and then, to leave the processor to others."""
+        began = time.perf_counter()
+        while not over():
+            if self._crowded or time.perf_counter() - began > EAGER:
+                time.sleep(0.0 if self._crowded else PATIENT)
+
+    def add(self, sums: NDArray[Any]) -> None:
+        """Add up integer sums over all ranks, in place."""
+        began = time.perf_counter()
+        if self._crowded:
+            self._wait(self._world.Iallreduce(self._mpi.IN_PLACE, sums).Test)
+        else:
+            self._world.Allreduce(self._mpi.IN_PLACE, sums)
+        self.waited += time.perf_counter() - began
+        self.sent += sums.nbytes
+
+    def exchange(self, rows: Rows, batch: int) -> None:
+        """Send the new rows of a batch to the ranks that read them, and receive theirs."""
+        began, links, slots = time.perf_counter(), self.halo.links[batch], rows.words.shape[1]
+        coming = [message(len(link.receive), slots) for link in links]
+        waiting = [
+            self._world.Irecv(buffer, link.rank, ROWS) for buffer, link in zip(coming, links, strict=True)
+        ]
+        leaving = [self._pack(link, rows) for link in links]
+        going = [self._world.Isend(sent, link.rank, ROWS) for sent, link in zip(leaving, links, strict=True)]
+        for request, buffer, link in zip(waiting, coming, links, strict=True):
+            self._wait(request.Test)
+            unpack_rows(link.receive, buffer, rows.words, bits(rows))
+        self._wait(lambda: self._mpi.Request.Testall(going))
+        self.sent += sum(part.nbytes for part in leaving)
+        self.waited += time.perf_counter() - began
+
+    def _pack(self, link: Link, rows: Rows) -> NDArray[np.int32]:
+        """Return the message to one rank."""
+        out = message(len(link.send), rows.words.shape[1])
+        return out[: pack_rows(link.send, rows.words, bits(rows), out)]
+
+    def decide(self, word: _Word) -> _Word:
+        """Return the word of rank 0; ranks that wait long for it sleep in between."""
+        self._wait(self._world.Ibarrier().Test)
+        said: _Word = self._world.bcast(word)
+        return said
+
+    def hand_out(self, parts: Iterable[Any]) -> Any:
+        """Return this rank's part; rank 0 makes them one by one, and never has two of them but its own."""
+        if self.rank:
+            return self._world.recv(None, 0, PARTS)
+        own = None
+        for rank, part in enumerate(parts):
+            if rank == 0:
+                own = part
+            else:
+                self._world.send(part, rank, PARTS)
+        return own
+
+    def swap(self, parts: Sequence[Any]) -> list[Any]:
+        """Give every rank the part made for it, and return what all have made for this one."""
+        return list(self._world.alltoall(list(parts)))
+
+    def gather(self, part: Any) -> list[Any]:
+        """Return the parts of all ranks, in their order, on rank 0; nothing elsewhere."""
+        return list(self._world.gather(part) or ())
+
+    def abort(self, status: int) -> NoReturn:
+        """End all ranks at once."""
+        sys.stdout.flush()
+        sys.stderr.flush()
+        self._mpi.COMM_WORLD.Abort(status)
+        raise SystemExit(status)

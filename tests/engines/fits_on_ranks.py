@@ -1,0 +1,86 @@
+"""Fits on one process and on 1, 2, 3 and 4 ranks, for test_mpi.py: digests of what each leaves, as one JSON object.
+
+Started by mpiexec with four processes. Each number of ranks is a communicator of its own, so that one start serves all.
+"""
+
+import hashlib
+import json
+import os
+import tempfile
+import traceback
+from pathlib import Path
+
+from mpi4py import MPI
+
+import blockmix as bm
+from blockmix.engines.mpi import MpiComm
+from blockmix.inference.ranks import run_on_ranks
+from blockmix.posterior.export.files import write_text_files
+
+RANKS = (1, 2, 3, 4)
+# Isolated nodes, too: leaves whose only link is held out.
+LEAVES = 150
+
+
+def networks():
+    """A network large enough to be divided, and one whose chains are spread."""
+    planted = bm.planted(2100, 10, degree=8, seed=1).graph.edges().tolist()
+    large = bm.Graph.from_edges([*planted, *((a, 2100 + a) for a in range(LEAVES))])
+    return large, bm.planted(60, 3, degree=8, seed=1).graph
+
+
+def fits():
+    """Each kind of run by name: what `fit` is given."""
+    large, small = networks()
+    usual = {"held_out": 0.1, "seed": 4, "sweeps": 60, "warm_up": 53, "progress": False, "threads": 1}
+    return {
+        "divided": ((large, 10), usual | {"chains": 1}),
+        "popularity": (
+            (large, 8),
+            usual | {"chains": 1, "model": "popularity", "batches": 3, "sweeps": 20, "warm_up": 12},
+        ),
+        "spread": ((small, 3), usual | {"chains": 4, "sweeps": 20, "warm_up": 10}),
+    }
+
+
+def digests(post, folder):
+    """A digest of every array of a result, and of its text files."""
+    post.save(folder / "result")
+    write_text_files(post, folder)
+    found = {}
+    for file in sorted(folder.rglob("*")):
+        # Only the clock may differ.
+        if file.suffix in (".npy", ".txt", ".tsv") and file.name != "trace_seconds.npy":
+            found[file.name] = hashlib.sha256(file.read_bytes()).hexdigest()[:16]
+    return found
+
+
+def main():
+    world, found = MPI.COMM_WORLD, {}
+    # Its waiting leaves the processors to those who work.
+    everybody = MpiComm()
+    for name, (arguments, options) in fits().items():
+        for ranks in (0, *RANKS):
+            group = world.Split(int(world.rank < max(ranks, 1)))
+
+            def run(arguments=arguments, options=options, name=name, ranks=ranks):
+                post = bm.fit(*arguments, **options)
+                with tempfile.TemporaryDirectory() as folder:
+                    found[f"{name}/{ranks}"] = digests(post, Path(folder))
+
+            if ranks == 0 and world.rank == 0:
+                run()
+            elif world.rank < ranks:
+                run_on_ranks(run, MpiComm(group))
+            everybody.decide(None)
+            group.Free()
+    if world.rank == 0:
+        Path(os.environ["FOUND"]).write_text(json.dumps(found))
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except BaseException:
+        traceback.print_exc()
+        MPI.COMM_WORLD.Abort(1)
