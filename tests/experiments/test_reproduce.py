@@ -87,14 +87,14 @@ def test_a_figure_without_its_network_is_reported_and_the_others_are_run(tmp_pat
 def test_a_trial_that_was_cut_short_is_not_kept(tmp_path, monkeypatch):
     """Ctrl-C reaches the fit, which returns early; the trial must be run again."""
     trial = small_figure(methods=("scir",)).trials(True)[0]
-    whole = fit_function.fit
+    whole = fit_function.fit_request
 
     def interrupted(*args, **options):
         post = whole(*args, **options)
         post.provenance["interrupted"] = True
         return post
 
-    monkeypatch.setattr(fit_function, "fit", interrupted)
+    monkeypatch.setattr(fit_function, "fit_request", interrupted)
     with pytest.raises(KeyboardInterrupt):
         run_trial(trial)
     done = CliRunner().invoke(app, ["reproduce", "figure1", "--quick", "-o", str(tmp_path), "--jobs", "1"])

@@ -150,3 +150,9 @@ def test_numbers_can_be_taken_as_categories():
 def test_a_damaged_table_is_a_format_error():
     with pytest.raises(GraphFormatError, match="carriage return"):
         read_nodes(io.BytesIO(b"id\tclub\n1\tx\ry\n"))
+
+
+@pytest.mark.parametrize("given", [7, 1.5, b"ab", True])
+def test_what_holds_no_nodes_is_refused(given):
+    with pytest.raises(InputError, match="nodes must be labels, a table or a file of them, not"):
+        read_nodes(given)

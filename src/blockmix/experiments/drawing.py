@@ -44,7 +44,9 @@ def over_time(axes: Any, outcomes: Sequence[Outcome], score: str, title: str) ->
         look = style(name, place) | {"marker": None}
         axes.plot(found.time, found.mean, label=name, linewidth=1.6, **look)
         axes.fill_between(found.time, found.low, found.high, color=look["color"], alpha=0.15, linewidth=0)
-    axes.set(xscale="log", xlabel="seconds of sampling, one thread", ylabel=SCORES[score], title=title)
+    axes.set(
+        xscale="log", xlabel="processor seconds of sampling, one thread", ylabel=SCORES[score], title=title
+    )
     _finish(axes)
 
 

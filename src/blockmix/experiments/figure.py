@@ -118,7 +118,9 @@ def curve(outcomes: Sequence[Outcome], score: str, points: int = 60) -> Curve:
 
 
 def seconds_to(outcomes: Sequence[Outcome], score: str, level: float) -> float:
-    """Return the time at which the mean curve first falls to a level; infinite where it never does."""
+    """Return when the mean curve first falls to a level; infinite where it never does, NaN without runs."""
+    if not outcomes:
+        return float("nan")
     found = curve(outcomes, score)
     below = np.flatnonzero(found.mean <= level)
     return float(found.time[below[0]]) if len(below) else float("inf")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -19,9 +19,18 @@ from blockmix.experiments.figure import (
     not_converged,
     seconds_to,
     select,
-    verdict,
 )
-from blockmix.experiments.methods import NETWORKS, SCIR, SGMC, SGMC_M, SGMC_PRINTED, SVI
+from blockmix.experiments.methods import (
+    FORMS,
+    NETWORKS,
+    SCIR,
+    SGMC,
+    SGMC_M,
+    SGMC_M_PRINTED,
+    SGMC_PRINTED,
+    SVI,
+    SVI_PRINTED,
+)
 from blockmix.experiments.trial import Outcome, Trial
 
 PANELS = {
@@ -32,17 +41,17 @@ PANELS = {
 # A network of 75 nodes converges sooner.
 SECONDS = {"Synthetic": 4.0, "US-AIR": 10.0, "NETSCIENCE": 10.0}
 QUICK = {"Synthetic": (5, 20, 50), "US-AIR": (10, 50, 200), "NETSCIENCE": (20, 100, 300)}
-METHODS = (SGMC, SGMC_PRINTED, SGMC_M, SVI, SCIR)
+METHODS = (SGMC, SGMC_PRINTED, SGMC_M, SGMC_M_PRINTED, SVI, SVI_PRINTED, SCIR)
 # "performs as good as" and "not much" lost: up to this ratio.
 AS_GOOD, NOT_MUCH = 1.05, 1.15
-FORMS = (SGMC.name, SGMC_PRINTED.name)
+NAMES = tuple(method.name for method in METHODS)
 
 # Mean perplexity by panel and method, then by K.
 Table = dict[tuple[str, str], dict[int, float]]
 
 
 def trials(quick: bool) -> list[Trial]:
-    """List the trials of sgmc in both forms, sgmc-m, svi, and scir."""
+    """List the trials of sgmc, sgmc-m and svi, all in both forms, and of scir."""
     grid = QUICK if quick else PANELS
     return [
         Trial(
@@ -107,44 +116,46 @@ def claims(outcomes: Sequence[Outcome]) -> list[Claim]:
 
 def _claims_of_approximation(outcomes: Sequence[Outcome], table: Table) -> list[Claim]:
     """Judge what is claimed of sgmc-m."""
-    worst = {p: max(_ratios(table[p, "sgmc-m"], table[p, "sgmc"])) for p in PANELS}
+    chains = ("sgmc", "sgmc-m")
+    names = [form[s] for form in FORMS for s in chains]
+    worst = {
+        f["sgmc"]: [max(_ratios(table[p, f["sgmc-m"]], table[p, f["sgmc"]])) for p in PANELS] for f in FORMS
+    }
     wait = {
-        (p, m): [_settled(select(outcomes, panel=p, method=m, communities=k)) for k in table[p, m]]
-        for p in PANELS for m in ("sgmc", "sgmc-m")
+        m: [_settled(select(outcomes, panel=p, method=m, communities=k)) for p in PANELS for k in table[p, m]]
+        for m in names
     }  # fmt: skip
-    fast, slow = ([s for p in PANELS for s in wait[p, m]] for m in ("sgmc-m", "sgmc"))
     return [
         Claim(
-            "not much accuracy is lost by the approximation of sgmc-m", "curves close together",
-            "largest ratio of sgmc-m to sgmc over K: " + ", ".join(f"{p} {r:.2f}" for p, r in worst.items())
-            + not_converged(_of(outcomes, "sgmc", "sgmc-m")),
-            verdict(if_converged(little_lost(list(worst.values())), _of(outcomes, "sgmc", "sgmc-m"))),
+            "not much accuracy is lost by the approximation of sgmc-m",
+            "“we do not lose much accuracy despite the approximation”",
+            "largest ratio of perplexities over K, " + "; ".join(
+                f"{f['sgmc-m']} to {f['sgmc']}: "
+                + ", ".join(f"{p} {r:.2f}" for p, r in zip(PANELS, worst[f["sgmc"]], strict=True)) for f in FORMS
+            ) + not_converged(_of(outcomes, *names)),
+            in_both_forms(*(
+                if_converged(little_lost(worst[f["sgmc"]]), _of(outcomes, *(f[s] for s in chains))) for f in FORMS
+            )),
         ),
         Claim(
-            "sgmc-m converges much faster than sgmc", "stated",
-            "seconds to within 5% of its own last perplexity, by K: "
-            + "; ".join(f"{p} {m} " + ", ".join(f"{s:.2g}" for s in wait[p, m]) for p, m in wait),
-            verdict(much_faster(fast, slow)),
+            "sgmc-m converges much faster than sgmc",
+            "“converged perplexity which SGMC-M will reach much faster”",
+            f"seconds to within 5% of its own last perplexity, by K on {', '.join(PANELS)}: "
+            + "; ".join(f"{m} " + ", ".join(f"{s:.2g}" for s in wait[m]) for m in names),
+            in_both_forms(*(much_faster(wait[f["sgmc-m"]], wait[f["sgmc"]]) for f in FORMS)),
         ),
         Claim(
-            "US-AIR: sgmc-m performs as well as sgmc", "curves meet",
-            _listed(table, "US-AIR", "sgmc", "sgmc as printed", "sgmc-m"),
-            verdict(
-                if_converged(
-                    as_good(*_rows(table, "US-AIR", "sgmc-m", "sgmc")),
-                    select(_of(outcomes, "sgmc", "sgmc-m"), panel="US-AIR"),
-                )
-            ),
+            "US-AIR: sgmc-m performs as well as sgmc", "“the SGMC-M performs as good as the SGMC”",
+            _listed(table, "US-AIR", *names),
+            in_both_forms(*(_judge(outcomes, table, "US-AIR", as_good, [f["sgmc-m"], f["sgmc"]]) for f in FORMS)),
         ),
         Claim(
-            "NETSCIENCE: sgmc-m is worse than sgmc and better than svi", "in this order",
-            _listed(table, "NETSCIENCE", "sgmc", "sgmc-m", "svi"),
-            verdict(
-                if_converged(
-                    in_order(*_rows(table, "NETSCIENCE", "sgmc", "sgmc-m", "svi")),
-                    select(_of(outcomes, "sgmc", "sgmc-m", "svi"), panel="NETSCIENCE"),
-                )
-            ),
+            "NETSCIENCE: sgmc-m is worse than sgmc and better than svi",
+            "“the SGMC-M performs worse than the SGMC, it still outperforms the SVI”",
+            _listed(table, "NETSCIENCE", *NAMES[:-1]),
+            in_both_forms(*(
+                _judge(outcomes, table, "NETSCIENCE", in_order, [f[s] for s in (*chains, "svi")]) for f in FORMS
+            )),
         ),
     ]  # fmt: skip
 
@@ -154,39 +165,50 @@ def _of(outcomes: Sequence[Outcome], *methods: str) -> list[Outcome]:
     return [outcome for outcome in outcomes if outcome.trial.method in methods]
 
 
+def _judge(
+    outcomes: Sequence[Outcome],
+    table: Table,
+    panel: str,
+    rule: Callable[..., bool | None],
+    methods: Sequence[str],
+) -> bool | None:
+    """Apply a rule to the perplexities of methods on one network, if their runs there had converged."""
+    return if_converged(rule(*_rows(table, panel, *methods)), select(_of(outcomes, *methods), panel=panel))
+
+
 def _claims_of_methods(outcomes: Sequence[Outcome], table: Table) -> list[Claim]:
     """Judge what is claimed of sgmc, and of svi."""
-    spread = {(p, m): max(table[p, m].values()) / min(table[p, m].values()) for p in PANELS for m in FORMS}
+    spread = {
+        f["sgmc"]: [max(table[p, f["sgmc"]].values()) / min(table[p, f["sgmc"]].values()) for p in PANELS]
+        for f in FORMS
+    }
+
+    def best(form: dict[str, str]) -> bool | None:
+        pairs = [(p, [form["sgmc"], form[other]]) for p in PANELS for other in ("sgmc-m", "svi")]
+        return all_of(_judge(outcomes, table, p, in_order, names) for p, names in pairs)
+
     return [
         Claim(
-            "sgmc predicts best for every K", "sgmc below svi and sgmc-m throughout",
-            "; ".join(f"{p}: {_listed(table, p, *FORMS, 'sgmc-m', 'svi', 'scir')}" for p in PANELS)
-            + not_converged(_of(outcomes, *FORMS, "sgmc-m", "svi")),
-            in_both_forms(
-                *(
-                    if_converged(
-                        all_of(in_order(*_rows(table, p, m, o)) for p in PANELS for o in ("sgmc-m", "svi")),
-                        _of(outcomes, m, "sgmc-m", "svi"),
-                    )
-                    for m in FORMS
-                )
-            ),
+            "sgmc predicts best for every K", "“the predictive accuracy is dominated by SGMC for all choices of K”",
+            "; ".join(f"{p}: {_listed(table, p, *NAMES)}" for p in PANELS)
+            + not_converged(_of(outcomes, *NAMES[:-1])),
+            in_both_forms(*(best(form) for form in FORMS)),
         ),
         Claim(
-            "svi is best at a K between the least and the largest tested", "V-shaped",
-            "; ".join(f"{panel}: {_listed(table, panel, 'svi')}" for panel in PANELS),
-            verdict(
-                if_converged(
-                    all_of(best_inside(*_rows(table, panel, "svi")) for panel in PANELS), _of(outcomes, "svi")
-                )
-            ),
+            "svi is best at a K between the least and the largest tested", "“the curve of SVI has a V-shape”",
+            "; ".join(f"{p}: {_listed(table, p, *(f['svi'] for f in FORMS))}" for p in PANELS),
+            in_both_forms(*(
+                all_of(_judge(outcomes, table, p, best_inside, [f["svi"]]) for p in PANELS)
+                for f in FORMS
+            )),
         ),
         Claim(
-            "sgmc stays stable as K grows", "nearly flat",
-            "largest over least perplexity: " + "; ".join(f"{m} on {p} {r:.2f}" for (p, m), r in spread.items()),
-            in_both_forms(
-                *(if_converged(stable([spread[p, m] for p in PANELS]), _of(outcomes, m)) for m in FORMS)
+            "sgmc stays stable as K grows", "“for SGMC the accuracy remains relatively stable as we increase K”",
+            "largest over least perplexity: " + "; ".join(
+                f"{m} " + ", ".join(f"{p} {r:.2f}" for p, r in zip(PANELS, row, strict=True))
+                for m, row in spread.items()
             ),
+            in_both_forms(*(if_converged(stable(spread[f["sgmc"]]), _of(outcomes, f["sgmc"])) for f in FORMS)),
         ),
     ]  # fmt: skip
 

@@ -77,9 +77,10 @@ def reproduce(figures: Sequence[Figure], folder: Path, under: Conditions, *, job
 
 _HEAD = """# What the paper claims, and what was measured
 
-Every claim of the text of Li, Ahn and Welling (2016), run again with blockmix. Both forms of their sampler are here:
-`sgmc as printed` is the algorithm of the paper with the paper's steps (`form="paper"`), `sgmc` has the preconditioner
-that the printed update leaves out (docs/method.md, E2) and blockmix's steps. Every method starts {start}.
+Every claim of the text of Li, Ahn and Welling (2016), run again with blockmix. The methods "as printed" and "as
+published" are the algorithms of the paper and of Gopalan et al. (2012) with their steps, `form="paper"`; the others are
+blockmix's forms of them, with the corrections of docs/samplers.md. A verdict is about the latter; where the former come
+to another one, it follows. Every method starts {start}.
 {held_out:g}% of links and as many non-links are held out; perplexity is over these, as in the paper, and no method
 weighs non-links. A run counts as converged if its perplexity changed by at most {settled:g}% over the last third of
 its time and is below {moved:g}% of that of a prediction without communities; a claim about converged perplexity is
@@ -95,7 +96,9 @@ _WHERE = {
 def _said(under: Conditions) -> dict[str, Any]:
     """Return what the head of the claims says about a run."""
     day = datetime.datetime.now(datetime.UTC).date().isoformat()
-    kind = f"{platform.machine()}, {os.cpu_count()} processors, one thread a trial"
+    kind = (
+        f"{platform.machine()}, {os.cpu_count()} processors, one thread a trial; seconds are processor time"
+    )
     return {
         "start": _WHERE[under.start], "held_out": 100.0 * under.held_out, "settled": 100.0 * SETTLED,
         "moved": 100.0 * MOVED, "machine": f"Run on {day} with blockmix {__version__}: {kind}.",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -20,7 +21,8 @@ SETTLED, MOVED = 0.02, 0.9
 class Trial:
     """What is run: a method (a name for the legend, a sampler, its options) on a network with K communities.
 
-    `panel` is the part of the figure it belongs to, `x` its place on the horizontal axis where that is not time.
+    `seconds` are of processor time. `panel` is the part of the figure it belongs to, `x` its place on the horizontal
+    axis where that is not time.
     """
 
     figure: str
@@ -87,18 +89,20 @@ def is_converged(seconds: Sequence[float], perplexity: Sequence[float], null: fl
 
 
 def run_trial(trial: Trial) -> Outcome:
-    """Run a trial on one thread, so that methods are comparable and several trials can run at once."""
+    """Run a trial on one thread, by processor time, so that methods are comparable on a machine that is not idle."""
     from blockmix.graph.datasets.load import load_dataset
     from blockmix.graph.split import hold_out
-    from blockmix.inference.fit import fit
+    from blockmix.inference import fit
+    from blockmix.inference.request import FitRequest
 
     graph = load_dataset(trial.network)
     data = hold_out(graph, trial.held_out, seed=trial.seed)
     alpha = 1.0 / trial.communities if trial.alpha is None else trial.alpha
-    post = fit(
-        graph, trial.communities, sampler=trial.sampler, seed=trial.seed, chains=1, threads=1, held_out=data,
-        time_limit=trial.seconds, alpha=alpha, progress=False, **trial.options,
+    request = FitRequest(
+        trial.communities, sampler=trial.sampler, options=trial.options, seed=trial.seed, chains=1, threads=1,
+        held_out=data, time_limit=trial.seconds, alpha=alpha,
     )  # fmt: skip
+    post = fit.fit_request(request, graph, progress=False, clock=time.process_time)
     if post.provenance["interrupted"]:
         # An interrupted fit returns the samples so far; a trial that was cut short must not count.
         raise KeyboardInterrupt

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,12 +36,16 @@ log = logging.getLogger("blockmix")
 
 @dataclass(frozen=True)
 class RunContext:
-    """What surrounds a run: its display, the user's callback, its start on the clock, its checkpoints."""
+    """What surrounds a run: its display, the user's callback, its start on the clock, its checkpoints.
+
+    `clock` is what the seconds of the run and its time limit are read from; `began` is read from the wall clock.
+    """
 
     display: Progress
     callback: Callback | None
     began: float
     checkpointer: Checkpointer | None = None
+    clock: Callable[[], float] = time.perf_counter
 
 
 def execute(
@@ -60,7 +65,7 @@ def execute(
         samplers = make_samplers(request, data, workers)
         with announce_compiling(context.display.waiting):
             compile_kernels(samplers[0], request)
-        began = time.perf_counter()
+        began = context.clock()
         if newest is None:
             context.display.waiting("finding a start")
         started = _chains(samplers, request, data, newest, given)
@@ -73,7 +78,7 @@ def execute(
         )
         run = Run(
             chains, data, plan, context.display, context.callback, context.checkpointer, side_by_side,
-            agreement=Agreement(graph, data, request.prior.communities),
+            agreement=Agreement(graph, data, request.prior.communities), clock=context.clock,
         )  # fmt: skip
         result = _run_from(run, newest, began)
     checkpointer = context.checkpointer
@@ -94,7 +99,7 @@ def _run_from(run: Run, newest: Snapshot | None, began: float) -> RunResult:
     """Make the sweeps of a new run, whose clock started at `began`, or the rest of one from its checkpoint."""
     if newest is not None:
         position = restore_position(newest)
-        return run.execute(position, time.perf_counter() - position.seconds)
+        return run.execute(position, run.clock() - position.seconds)
     position = Position()
     if run.checkpointer is not None:
         run.checkpointer.save(run.chains, position, run.plan)

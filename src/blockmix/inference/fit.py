@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -140,14 +141,15 @@ def fit_request(
     folder: RunFolder | None = None,
     progress: bool | None = None,
     callback: Callback | None = None,
+    clock: Callable[[], float] = time.perf_counter,
 ) -> Posterior:
-    """Carry out a request on a network; `folder` is the open folder of the run."""
+    """Carry out a request on a network; `folder` is the open folder of the run, `clock` that of its time limit."""
     if progress is not None and not isinstance(progress, bool):
         raise InputError(f"progress must be True, False or None, not {progress!r:.80}")
     if callback is not None and not callable(callback):
         raise InputError(f"callback must be a function of one argument, a Report, not {callback!r:.80}")
     with terminable(folder is not None and request.every > 0):
-        return _fit(request, graph, folder, progress, callback)
+        return _fit(request, graph, folder, progress, callback, clock)
 
 
 def _fit(
@@ -156,6 +158,7 @@ def _fit(
     folder: RunFolder | None,
     progress: bool | None,
     callback: Callback | None,
+    clock: Callable[[], float],
 ) -> Posterior:
     began = time.perf_counter()
     display = choose_progress(progress)
@@ -182,7 +185,7 @@ def _fit(
         if not request.force:
             check_memory(request, graph.n_nodes)
         checkpointer = None if folder is None else folder.begin(graph, data, request, plan)
-        context = RunContext(display, callback, began, checkpointer)
+        context = RunContext(display, callback, began, checkpointer, clock)
         return execute(request, graph, data, plan, context, given=given)
     finally:
         display.close()

@@ -7,6 +7,7 @@ processes that take part in one run always do the same.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -56,6 +57,7 @@ class Run:
     side_by_side: Workers | None = None
     comm: Comm = field(default_factory=Solo)
     agreement: Agreement | None = None
+    clock: Callable[[], float] = time.perf_counter
     _pace: Pace = field(default_factory=Pace)
 
     def execute(self, at: Position, began: float) -> RunResult:
@@ -66,7 +68,7 @@ class Run:
         interrupted = False
         if not at.over:
             interrupted = self._sweeps(at, began)
-            at.seconds = time.perf_counter() - began
+            at.seconds = self.clock() - began
         if at.warm_up:
             # Stopped before any sample counted: the last state is the only estimate there is.
             at.warm_up_sweeps = at.sweep
@@ -86,7 +88,7 @@ class Run:
                     self.plan.sampling_begins(at.sweep)
                 at.sweep += 1
                 self._advance(at)
-                at.seconds = time.perf_counter() - began
+                at.seconds = self.clock() - began
                 flags = self._decide(at, signals)
                 at.over, at.closed = flags.stop, flags.evaluate
                 if flags.evaluate:

@@ -35,7 +35,7 @@ def reproduce(
     quick: Annotated[
         bool,
         typer.Option(
-            "--quick", help="Shorter runs and fewer seeds: 11 minutes on two processors instead of 50."
+            "--quick", help="Shorter runs and fewer seeds: 28 minutes of processor time instead of 130."
         ),
     ] = False,
     jobs: Annotated[

@@ -8,7 +8,7 @@ so, or the first one, holds the labels, and the others are attributes.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -57,6 +57,8 @@ def read_nodes(given: Any) -> NodeList:
         return _from_columns({str(name): given[name] for name in columns}, "data frame")
     if isinstance(given, Mapping):
         return _from_columns({str(name): values for name, values in given.items()}, "mapping")
+    if not isinstance(given, Iterable) or isinstance(given, bytes):
+        raise InputError(f"nodes must be labels, a table or a file of them, not {given!r:.80}")
     return NodeList(node_labels(given, "nodes"))
 
 
