@@ -19,6 +19,7 @@ typedef unsigned long long u64;
 #define DEVICE static inline
 #define RARELY static
 #define KERNEL static void
+#define LIGHT_BOUNDS
 
 namespace twin {
 struct Fiber { ucontext_t context; bool done; std::vector<char> stack; };

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 HEAD = Path(__file__).with_name("twin.h")
-KERNEL = re.compile(r"^KERNEL (\w+)\(([^)]*)\) \{", re.MULTILINE)
+KERNEL = re.compile(r"^KERNEL (?:LIGHT_BOUNDS )?(\w+)\(([^)]*)\) \{", re.MULTILINE)
 
 
 def compiler():

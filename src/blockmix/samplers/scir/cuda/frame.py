@@ -14,7 +14,7 @@ FRAME = (
     ("measured", "p"), ("value", "p"), ("strength_total", "p"), ("expansion", "p"), ("links", "p"), ("non_links", "p"),
     ("nodes", "i"), ("communities", "i"), ("alpha_unlinked", "f"), ("alpha_linked", "f"), ("smallest_unlinked", "f"),
     ("smallest_linked", "f"), ("cut", "f"), ("weight", "f"), ("low", "i"), ("high", "i"), ("sweep", "i"),
-    ("first", "i"), ("stride", "i"),
+    ("first", "i"), ("stride", "i"), ("background", "f"),
 )  # fmt: skip
 # `struct Work` in source/redraw.cu.
 WORK = (

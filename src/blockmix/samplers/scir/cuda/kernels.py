@@ -15,7 +15,7 @@ from blockmix.samplers.scir.constants import BACKGROUND_HELD_DOWN, BACKGROUND_SH
 from blockmix.samplers.scir.cuda.frame import FRAME, MOVE, words_of
 from blockmix.samplers.scir.cuda.memory import check_memory
 from blockmix.samplers.scir.cuda.sources import MOST_SLOTS, definitions, source, tile_of
-from blockmix.samplers.scir.cuda.space import Space
+from blockmix.samplers.scir.cuda.space import Space, light_size
 from blockmix.samplers.scir.frame import NodePriors
 from blockmix.samplers.scir.kernels import Measures
 from blockmix.samplers.scir.problem import Problem, ScirState, Sweep
@@ -36,7 +36,7 @@ class CudaKernels:
         check_memory(problem, engine.device)
         self.problem, self.device = problem, engine.device
         device, k, slots = self.device, problem.communities, problem.slots
-        self.module = device.compile(source(device.head), definitions(slots))
+        self.module = device.compile(source(device.head), definitions(slots, **light_size(slots)))
         self.network = [device.put(array) for array in _network_arrays(problem)]
         most = problem.batch(0)[1]
         self.fresh = device.zeros((most, 2 * slots), np.int32), device.zeros(most, np.float32)
@@ -88,7 +88,7 @@ class CudaKernels:
         }  # fmt: skip
         return np.stack(
             [
-                words_of(FRAME, values | {"first": batch, "stride": problem.batches})
+                words_of(FRAME, values | {"first": batch, "stride": problem.batches, "background": 0.0})
                 for batch in range(problem.batches)
             ]
         )
@@ -103,7 +103,7 @@ class CudaKernels:
         frame, (_, count) = self.frames[batch], self.problem.batch(batch)
         for launch in self.space.launches[batch]:
             self.module.launch(
-                "redraw", launch.blocks, launch.threads, frame, launch.work, shared=launch.shared
+                launch.kernel, launch.blocks, launch.threads, frame, launch.work, shared=launch.shared
             )
         self.start("commit", count * self.problem.slots, frame)
         self.start("merge", 2 * self.problem.communities, frame)

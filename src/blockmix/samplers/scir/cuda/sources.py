@@ -15,9 +15,10 @@ def tile_of(slots: int) -> int:
     return 16 if slots <= 16 else 32
 
 
-def definitions(slots: int) -> tuple[str, ...]:
-    """Return the options of the compiler for rows of so many slots."""
-    return f"-DTILE={tile_of(slots)}", f"-DSLOTS={slots}"
+def definitions(slots: int, **light: int) -> tuple[str, ...]:
+    """Return the options of the compiler for rows of so many slots, and lists of this size for most nodes."""
+    known = {"TILE": tile_of(slots), "SLOTS": slots} | {f"LIGHT_{n.upper()}": value for n, value in light.items()}
+    return tuple(f"-D{name}={value}" for name, value in known.items())
 
 
 def source(first: str | None = None) -> str:

@@ -34,12 +34,14 @@ class Size(NamedTuple):
 
 
 # Chosen by benchmarks/gpu.py.
+LIGHT_BLOCKS = 5
 SHARED = (Size(64, 128, 128, 4), Size(768, 4096, 32, 1))
 
 
 class Launch(NamedTuple):
-    """One start of the kernel: its size, its `struct Work`, blocks, and bytes of shared memory of a block."""
+    """One start of the kernel: the kernel, its `struct Work`, blocks, and bytes of shared memory of a block."""
 
+    kernel: str
     work: Any
     blocks: int
     threads: int
@@ -61,6 +63,21 @@ def largest_size(problem: Problem, degree: int) -> Size:
     """Return lists that no node fills: a place for every community that its neighbours can be in."""
     most = max(min(problem.communities, degree * problem.slots), MAX_CANDIDATES)
     return Size(problem.slots + most + 2 * MAX_BIRTHS, max(degree, 1), 32, 1)
+
+
+def kernel_of(at: int) -> str:
+    """Return the kernel for lists of size number `at`."""
+    return "redraw" if at else "redraw_light"
+
+
+def light_size(slots: int) -> dict[str, int]:
+    """Return what the kernel of most nodes is compiled for: the smallest lists, and blocks of them on a processor."""
+    size = SHARED[0]
+    held = tile_bytes(size.communities, size.links, tile_of(slots), False)
+    return {
+        "capacity": size.communities, "table": table_size(size.communities), "links": size.links, "bytes": held,
+        "blocks": LIGHT_BLOCKS,
+    }  # fmt: skip
 
 
 class Space:
@@ -94,11 +111,11 @@ class Space:
 
     def _grid(self, at: int) -> tuple[int, int, int]:
         """Return blocks, threads of a block and its shared memory, for lists of size number `at`."""
-        threads = max(self.sizes[at].threads, self.tile)
+        threads, kernel = max(self.sizes[at].threads, self.tile), kernel_of(at)
         held = self._bytes(at) * (threads // self.tile)
         if at < len(SHARED):
-            return self._module.blocks("redraw", threads, held), threads, held
-        return max(1, min(self._module.blocks("redraw", threads), LARGEST_SCRATCH // held)), threads, 0
+            return self._module.blocks(kernel, threads, held), threads, held
+        return max(1, min(self._module.blocks(kernel, threads), LARGEST_SCRATCH // held)), threads, 0
 
     def _batch(self, number: int, counts: NDArray[np.int64], device: Device) -> list[Launch]:
         """Return the starts of the kernel for one batch: from small to large lists, own nodes and those handed on."""
@@ -121,4 +138,4 @@ class Space:
             "bytes": self._bytes(at), "capacity": size.communities, "table": table_size(size.communities),
             "links": size.links, "largest": int(largest),
         }  # fmt: skip
-        return Launch(device.put(words_of(WORK, work)), *self._grid(at))
+        return Launch(kernel_of(at), device.put(words_of(WORK, work)), *self._grid(at))

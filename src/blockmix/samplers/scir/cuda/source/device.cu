@@ -7,6 +7,8 @@ typedef unsigned long long u64;
 #define DEVICE __device__ __forceinline__
 #define RARELY __device__ __noinline__
 #define KERNEL extern "C" __global__ void
+// So few registers that the tiles of so many blocks fit on a processor.
+#define LIGHT_BOUNDS __launch_bounds__(128, LIGHT_BLOCKS)
 
 // A tile of TILE lanes works on one node: lane j looks at slot j of a row.
 DEVICE int lane() { return threadIdx.x & (TILE - 1); }

@@ -29,6 +29,7 @@ struct Frame {
     double cut, weight;
     i64 low, high, sweep;
     i64 first, stride;  // the nodes of this batch are first, first + stride, ...
+    double background;  // a kernel that asks for it often writes it into its own copy
 };
 
 struct Node {
@@ -62,7 +63,14 @@ DEVICE Node node_at(i64 place, const Frame &f) {
             degree > 0 ? f.smallest_linked : f.smallest_unlinked};
 }
 
-DEVICE double background_of(const Frame &f) { return f.value[f.communities]; }
+DEVICE double background_of(const Frame &f) { return f.background; }
+
+// A copy of the frame in registers: what is read through a pointer would be read again after every write.
+DEVICE Frame copy_of(const Frame *frame) {
+    Frame f = *frame;
+    f.background = f.value[f.communities];
+    return f;
+}
 
 // One row in the lanes of a tile: lane j has slot j; `used` slots come first.
 struct Row { int community, used; double weight; };

@@ -29,7 +29,7 @@ DEVICE bool is_kept(const Node &node, int link, int chosen, int attempt, const R
 }
 
 // (G1) Draw one z_ab given pi_a where some strength is below the background.
-RARELY int draw_thinned(const Node &node, int link, int own, double own_up_to, const Row &row, int at, const Frame &f,
+DEVICE int draw_thinned(const Node &node, int link, int own, double own_up_to, const Row &row, int at, const Frame &f,
                         const Lists &lists) {
     double background = background_of(f);
     double part = at >= 0 && at < own ? fmax(lists.excess[at], 0.0) * row.weight * lists.pi[at] : 0.0;
@@ -110,7 +110,7 @@ DEVICE Draw draw_from_bulk(const Node &node, int link, int attempt, int count, c
 
 // (G3) Draw one z_ab with pi_a integrated out, at u on the line of all weights. A rejection sends the whole draw back
 // to the start.
-RARELY Draw draw_unshared(const Node &node, int link, double u, double known, int count, const Row &row, const Frame &f,
+DEVICE Draw draw_unshared(const Node &node, int link, double u, double known, int count, const Row &row, const Frame &f,
                           const Tilt &tilt, Lists &lists) {
     double background = background_of(f), bulk = node.alpha * (double)f.communities / tilt.least;
     for (int attempt = 1; attempt < MOST_ATTEMPTS; attempt++) {

@@ -1,8 +1,5 @@
 // The default local move: a node's memberships redrawn through its link indicators, (G1) to (G4), by the lanes of one
 // tile. Read `redraw_node`: it has the steps of samplers/scir/indicators/redraw.py in the same order.
-// Rows asked for before the first of them is used.
-#define AHEAD 4
-
 struct Chunk {
     int links;          // how many of the lanes have one
     int neighbor;       // of this lane's link
@@ -22,20 +19,25 @@ DEVICE Chunk chunk_of(const Node &node, int begin, bool backwards, const Frame &
     return chunk;
 }
 
+// This lane's slot of the row of the neighbour that lane `source` has.
+DEVICE Slot slot_of(const Chunk &chunk, int source, const Frame &f) {
+    int neighbor = from_lane(chunk.neighbor, source < chunk.links ? source : 0);
+    return load_slot(f.rows, neighbor);
+}
+
 // Run what follows for every link of a pass: `step` counts them, `row` is the neighbour's row, and lane `source` of
-// `chunk` has its uniforms.
+// `chunk` has its uniforms. Three rows are asked for before the first of them is used.
 #define FOR_LINKS(node, backwards, f, ...)                                                                    \
     for (int begin = 0; begin < (node).degree; begin += TILE) {                                               \
         Chunk chunk = chunk_of(node, begin, backwards, f);                                                    \
-        for (int ahead = 0; ahead < chunk.links; ahead += AHEAD) {                                            \
-            Slot slots[AHEAD];                                                                                \
-            _Pragma("unroll") for (int a = 0; a < AHEAD; a++)                                                 \
-                slots[a] = load_slot((f).rows, from_lane(chunk.neighbor, ahead + a < chunk.links ? ahead + a : 0)); \
-            _Pragma("unroll") for (int a = 0; a < AHEAD; a++) if (ahead + a < chunk.links) {                  \
-                int source = ahead + a, step = begin + source;                                                \
-                Row row = row_of(slots[a]);                                                                   \
-                __VA_ARGS__                                                                                   \
-            }                                                                                                 \
+        Slot next = slot_of(chunk, 0, f), second = slot_of(chunk, 1, f), third = slot_of(chunk, 2, f);        \
+        for (int source = 0; source < chunk.links; source++) {                                                \
+            Row row = row_of(next);                                                                           \
+            int step = begin + source;                                                                        \
+            next = second;                                                                                    \
+            second = third;                                                                                   \
+            third = slot_of(chunk, source + 3, f);                                                            \
+            __VA_ARGS__                                                                                       \
         }                                                                                                     \
     }
 
@@ -128,7 +130,8 @@ DEVICE int draw_links_again(const Node &node, int count, bool backwards, const F
         int at = row.community >= 0 ? find(row.community, lists) : -1;
         double part = shared_part(at, row.weight, node.alpha, lists), up_to = sum_up_to_lane(part);
         double shared = from_lane(up_to, TILE - 1);
-        double unlisted = sum_of_lanes(unlisted_pull(row, at, f)) * node.alpha / tilt.least;
+        double pull = unlisted_pull(row, at, f), unlisted = 0.0;
+        if (votes_of(pull > 0.0)) unlisted = sum_of_lanes(pull) * node.alpha / tilt.least;
         double u = from_lane(chunk.again, source) * (shared + unlisted + background * (known + bulk));
         int chosen;
         if (u < shared) {
@@ -192,7 +195,7 @@ DEVICE int draw_births(const Node &node, int count, const Frame &f, const Tilt &
 }
 
 // (G4) The same wherever k has no links, with nothing cut off: for rows that hold all communities.
-RARELY int draw_everywhere(const Node &node, int count, const Frame &f, const Tilt &tilt, Lists &lists) {
+DEVICE int draw_everywhere(const Node &node, int count, const Frame &f, const Tilt &tilt, Lists &lists) {
     for (int k = 0; k < (int)f.communities; k++) {
         int at = find(k, lists);
         if (at < 0) {
@@ -349,11 +352,8 @@ struct Work {
     i64 bytes, capacity, table, links, largest;
 };
 
-KERNEL redraw(const Frame *frame, const Work *work) {
-    const Frame &f = *frame;
-    const Work w = *work;
-    char *memory = w.largest ? w.scratch + (thread_number() / TILE) * w.bytes : shared_memory() + tile_in_block() * w.bytes;
-    Lists lists = lists_in(memory, (int)w.capacity, (int)w.table, (int)w.links, w.largest != 0);
+// Redraw nodes until none is left.
+DEVICE void redraw_nodes(const Frame &f, const Work &w, Lists lists, int links) {
     Measured measured = {0, 0, 0};
     i64 nodes = *w.count;
     while (true) {
@@ -362,7 +362,7 @@ KERNEL redraw(const Frame *frame, const Work *work) {
         if (begin >= nodes) break;
         for (i64 i = begin; i < begin + w.grab && i < nodes; i++) {
             Node node = node_at(w.order[i], f);
-            bool done = node.degree <= w.links && redraw_node(node, f, lists, measured);
+            bool done = node.degree <= links && redraw_node(node, f, lists, measured);
             sync_tile();
             if (!done && lane() == 0) w.left[take(w.left_count, 1)] = (int)node.place;
         }
@@ -372,6 +372,22 @@ KERNEL redraw(const Frame *frame, const Work *work) {
         add_to(&f.measured[1], measured.dropped);
         add_to(&f.measured[2], measured.accepted);
     }
+}
+
+// With lists of any size.
+KERNEL redraw(const Frame *frame, const Work *work) {
+    const Frame f = copy_of(frame);
+    const Work w = *work;
+    char *memory = w.largest ? w.scratch + (thread_number() / TILE) * w.bytes : shared_memory() + tile_in_block() * w.bytes;
+    redraw_nodes(f, w, lists_in(memory, (int)w.capacity, (int)w.table, (int)w.links, w.largest != 0), (int)w.links);
+}
+
+// With the smallest lists, whose size the compiler knows: most nodes.
+KERNEL LIGHT_BOUNDS redraw_light(const Frame *frame, const Work *work) {
+    const Frame f = copy_of(frame);
+    const Work w = *work;
+    char *memory = shared_memory() + tile_in_block() * LIGHT_BYTES;
+    redraw_nodes(f, w, lists_in(memory, LIGHT_CAPACITY, LIGHT_TABLE, LIGHT_LINKS, false), LIGHT_LINKS);
 }
 
 // Copy the new rows of a batch into the table.

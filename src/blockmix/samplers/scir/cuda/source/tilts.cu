@@ -68,7 +68,7 @@ DEVICE void add_near(i64 neighbor, int k, const Frame &f, double &near, double &
 }
 
 // A community that is not in the lists; all lanes ask for the same one.
-RARELY Outsider outsider(const Node &node, int k, const Frame &f, const Tilt &tilt, const Lists &lists) {
+DEVICE Outsider outsider(const Node &node, int k, const Frame &f, const Tilt &tilt, const Lists &lists) {
     double near = 0.0, squared = 0.0;
     if (maybe_seen(k, lists)) {
         for (int i = 0; i < node.degree; i++) add_near(f.neighbors[node.begin + i], k, f, near, squared);
