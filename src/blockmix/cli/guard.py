@@ -30,8 +30,8 @@ THRESHOLD = (
     "it must also have P(membership >= T) >= 0.5"
 )
 COMPLETE = (
-    "Compare a complete cover: communities without clear evidence count too, second memberships need two links, and "
-    "remaining nodes join their neighbours' community."
+    "Compare a complete cover: communities without clear evidence count too, T is a share of a node's links, second "
+    "memberships need more than one link, and remaining nodes join their neighbours' community."
 )
 
 Seed = Annotated[int, typer.Option("--seed", metavar="S", help="The same seed gives the same result.")]
