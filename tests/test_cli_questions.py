@@ -127,7 +127,7 @@ def test_a_partition_is_printed_or_written_one_community_a_line(tmp_path, number
     assert (tmp_path / "parts.txt").read_text().count("\n") == 3
     record = json.loads(blockmix(*words, "--json").stdout)
     assert (record["communities"], record["sizes"]) == (3, [8, 8, 8])
-    assert "give a whole number or auto" in blockmix("partition", edges, "-k", "x").stderr
+    assert "give a whole number from 1 on, or auto" in blockmix("partition", edges, "-k", "x").stderr
 
 
 @pytest.mark.parametrize(

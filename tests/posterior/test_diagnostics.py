@@ -211,7 +211,7 @@ def test_samples_at_sweeps_that_not_all_chains_have_are_left_out(post):
         (table([1.9, 1.0], [500, 500], ["scalar", "matched strength"]), "most of all for scalars", False),
         (
             table([1.0] * 30, [20] * 30),
-            "Few effective samples: below 100 for 30 of the 30, 20 at worst",
+            "Few effective samples: below 100 for 30 of the 30, 20 at worst; means are rough too",
             False,
         ),
         (

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 # R-hat above this means that chains disagree; with fewer effective samples the ends of intervals are rough.
 R_HAT, FEW_EFFECTIVE = 1.05, 100.0
+# With fewer effective samples the Monte Carlo error of a mean is more than a fifth of the standard deviation.
+FEWEST_FOR_MEANS = 25.0
 # At most this share of the quantities may miss a limit: so many do by chance.
 MAY_MISS = 0.05
 FEWEST_DRAWS = 8
@@ -228,9 +230,15 @@ class DiagnosticsTable(_Table):
             return f"Effective samples: {least:,.0f} or more."
         if not self.few:
             return f"Effective samples: {FEW_EFFECTIVE:.0f} or more for all but {few}, {least:,.0f} at worst."
+        usable = not self.disagree and least >= FEWEST_FOR_MEANS
+        what = (
+            "means are usable, the ends of intervals are rough"
+            if usable
+            else "means are rough too, not only the ends of intervals"
+        )
         return (
             f"Few effective samples: below {FEW_EFFECTIVE:.0f} for {few} of the {len(sizes)}, {least:,.0f} at "
-            "worst; means are usable, the ends of intervals are rough."
+            f"worst; {what}."
         )
 
 

@@ -64,5 +64,5 @@ def _number(text: str) -> int | Literal["auto"]:
     if text == "auto":
         return "auto"
     if not (text.isascii() and text.isdigit() and len(text) < 10):
-        raise InputError(f"-k {text}: give a whole number or auto")
+        raise InputError(f"-k {text}: give a whole number from 1 on, or auto")
     return int(text)

@@ -133,6 +133,8 @@ def evaluate(
             f"{truth}: {file.n_unknown:,} labels are not in the network and are left out "
             f"({readable(file.first_unknown or '')} ...)"
         )
+    if not file.communities:
+        raise InputError(f"{truth}: lists no community: there is nothing to compare with")
     agreement = _compare(post, file, threshold, all_nodes, complete)
     if as_json:
         from blockmix.cli.record import score_record
@@ -152,8 +154,6 @@ def _compare(
 
     from blockmix.evaluate import compare_covers, restrict
 
-    if not file.communities:
-        raise InputError("the file of known communities lists none: there is nothing to compare with")
     found: Any = list(post.covers(threshold, complete=complete).values())
     if not found:
         raise InputError(

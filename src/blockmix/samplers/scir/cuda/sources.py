@@ -17,7 +17,9 @@ def tile_of(slots: int) -> int:
 
 def definitions(slots: int, **light: int) -> tuple[str, ...]:
     """Return the options of the compiler for rows of so many slots, and lists of this size for most nodes."""
-    known = {"TILE": tile_of(slots), "SLOTS": slots} | {f"LIGHT_{n.upper()}": value for n, value in light.items()}
+    known = {"TILE": tile_of(slots), "SLOTS": slots} | {
+        f"LIGHT_{n.upper()}": value for n, value in light.items()
+    }
     return tuple(f"-D{name}={value}" for name, value in known.items())
 
 
