@@ -189,7 +189,7 @@ class Answers:
         stays at its posterior mean. The popularity model adds the popularity of the new node. Shares in communities
         that no neighbour is in are left out: with few links the others add up to less than one.
         """
-        from blockmix.posterior.answers.place import transform
+        from blockmix.posterior.answers.placing.place import transform
 
         return transform(self._post, links, seed)
 

@@ -1,7 +1,7 @@
 """Where new nodes belong, from their links to known ones, without a new fit.
 
 Everything else stays at its posterior mean, and the posterior of the memberships pi of a new node is sampled
-(`place_kernel`). In all models the probability of a link to node b, or its rate, is linear in pi,
+(`chain`). In all models the probability of a link to node b, or its rate, is linear in pi,
 
     p_b = sum_k pi_k g_bk,   g_bk = background + pi_bk (strength_k - background)   (M1),
                              g_bk = sum_l B_kl pi_bl                               (M9),
@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from blockmix.errors import InputError
 from blockmix.posterior.answers.of_links import link_rate, link_weights, strength_matrix
-from blockmix.posterior.answers.place_kernel import MOST_UNITS, Evidence, Scratch, place_node
+from blockmix.posterior.answers.placing.chain import MOST_UNITS, Evidence, Scratch, place_node
 from blockmix.posterior.answers.table import Answer
 
 if TYPE_CHECKING:

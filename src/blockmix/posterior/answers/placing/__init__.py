@@ -1,0 +1,1 @@
+"""Placing new nodes among the communities of a result, without a new fit."""
