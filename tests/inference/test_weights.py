@@ -10,7 +10,8 @@ import pytest
 import blockmix as bm
 from blockmix.errors import InputError
 from blockmix.generators.simulate import simulate
-from blockmix.inference.choices.weights import law_of
+from blockmix.inference.choices import weight_law
+from blockmix.inference.choices.weights import may_be_counts
 from blockmix.inference.request import FitRequest
 from blockmix.posterior.export.files import write_held_out
 
@@ -38,13 +39,30 @@ def law(request):
 
 @pytest.fixture(scope="module")
 def post(law):
-    return bm.fit(network(law), 4, held_out=0.15, **SHORT)
+    return bm.fit(network(law), 4, held_out=0.15, weight_law=law, **SHORT)
 
 
-def test_the_law_is_found_from_the_weights(post, law):
+def test_whole_numbers_that_are_small_may_be_counts(post, law):
     assert post.weight_law == law == post.provenance["model"]["weights"]
-    large = post.graph.weights * 1000
-    assert law_of(bm.Graph.from_edges(post.graph.edges(), weights=large[: post.graph.n_edges])) == "amounts"
+    assert may_be_counts(post.graph) == (law == "counts")
+    edges = post.graph.edges()
+    assert not may_be_counts(bm.Graph.from_edges(edges, weights=1000.0 * np.arange(1, len(edges) + 1)))
+
+
+@pytest.mark.parametrize(("better", "worse"), [("counts", "amounts"), ("amounts", "counts")])
+def test_the_law_of_whole_numbers_is_the_one_that_predicts_links_better(monkeypatch, better, worse):
+    losses = {better: 1.0, worse: 2.0}
+    monkeypatch.setattr(weight_law, "_loss", lambda request, *_: losses[request.weight_law])
+    found = bm.fit(network("counts"), 2, **SHORT | {"sweeps": 4, "warm_up": 2})
+    assert found.weight_law == better
+    assert f"{better} 1.000" in found.provenance["weight_law_chosen_by"]
+
+
+def test_fractions_are_amounts_without_a_comparison(monkeypatch):
+    monkeypatch.setattr(weight_law, "_loss", lambda *_: pytest.fail("compared"))
+    found = bm.fit(network("amounts"), 2, **SHORT | {"sweeps": 4, "warm_up": 2})
+    assert found.weight_law == "amounts"
+    assert "whole numbers" in found.provenance["weight_law_chosen_by"]
 
 
 def test_weights_of_held_out_links_are_predicted_better_than_by_one_law(post):
@@ -87,7 +105,9 @@ def test_a_result_keeps_its_weights(post, tmp_path):
 
 
 def test_a_resumed_run_goes_on_to_the_same_bits(law, post, tmp_path):
-    bm.fit(network(law), 4, held_out=0.15, **SHORT | {"sweeps": 45}, checkpoint=tmp_path / "run")
+    bm.fit(
+        network(law), 4, held_out=0.15, **SHORT | {"sweeps": 45}, weight_law=law, checkpoint=tmp_path / "run"
+    )
     longer = bm.resume(tmp_path / "run", sweeps=60, progress=False)
     np.testing.assert_array_equal(longer.held_out.weights.density, post.held_out.weights.density)
     np.testing.assert_array_equal(longer.mean, post.mean)

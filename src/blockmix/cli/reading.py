@@ -97,8 +97,8 @@ WeightLawOption = Annotated[
     WeightLaw | None,
     typer.Option(
         "--weight-law",
-        help="What weights are: Poisson counts, or amounts, which vary more; by default counts where all are whole "
-        "numbers of at most 20 on average.",
+        help="What weights are: Poisson counts, or amounts, which vary more; by default amounts, and of small whole "
+        "numbers the one that predicts links better.",
         rich_help_panel="Model",
     ),
 ]

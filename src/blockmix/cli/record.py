@@ -94,6 +94,7 @@ def score_record(post: Posterior) -> dict[str, Any]:
     known, weights = scored(post), post.weight_scores
     values |= {
         "weight_law": post.weight_law,
+        "weight_law_chosen_by": post.provenance.get("weight_law_chosen_by"),
         "weight_scores": None if weights is None else asdict(weights),
     }
     return values | {

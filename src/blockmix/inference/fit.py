@@ -13,6 +13,7 @@ from blockmix.graph.accept import as_graph
 from blockmix.graph.graph import Graph
 from blockmix.graph.split import HeldOut, hold_out, no_hold_out
 from blockmix.inference.choices.link_model import choose_model
+from blockmix.inference.choices.weight_law import choose_law
 from blockmix.inference.choices.weights import check_split, for_weights
 from blockmix.inference.execute import RunContext, execute
 from blockmix.inference.interrupt import terminable
@@ -94,8 +95,9 @@ def fit(
         held_out_kind: "balanced", the default: as many non-links as links, or "proportional": the same share of both.
         alpha, eta, background: the prior, see `Model`.
         weight_law: what the weights of links are, where the network has weights: "counts", Poisson variables, or
-            "amounts", which vary more: a Poisson number of units, each of a random size. By default "counts" where all
-            are whole numbers of at most 20 on average. Only the model "popularity" uses weights, and "auto" takes it.
+            "amounts", which vary more: a Poisson number of units, each of a random size. By default amounts, but where
+            all are whole numbers of at most 20 on average the one that predicts links better that are set aside from
+            training. Only the model "popularity" uses weights, and "auto" takes it.
         threads: processors to use; all by default.
         device: "cpu"; "cuda", one NVIDIA GPU, for the default sampler on networks of more than 2,048 nodes (needs the
             extra blockmix[cuda]); or "auto", the GPU where there is one and the network is large enough, else the CPU:
@@ -181,6 +183,10 @@ def _fit(
             with Workers(request.threads) as workers:
                 choice = choose_model(request, data, workers)
             request = request.with_model(choice.model, str(choice))
+        if graph.weights is not None and request.weight_law is None:
+            display.waiting("choosing the law of the weights")
+            with Workers(request.threads) as workers:
+                request = choose_law(request, data, workers)
         request = request.on_device(graph)
         if not request.force:
             check_memory(request, graph.n_nodes)

@@ -104,6 +104,7 @@ class FitRequest:
     force: bool = False
     chosen: bool = False
     model_chosen: str = ""
+    law_chosen: str = ""
     device_chosen: str = ""
     patient: bool = True
 
@@ -210,7 +211,8 @@ class FitRequest:
         del model["background_prior"]
         if self.weight_law is None:
             del model["weights"]
-        return {
+        chosen = {"law_chosen": self.law_chosen} if self.law_chosen else {}
+        return chosen | {
             "model": model, "sampler": self.sampler, "options": asdict(self.options),
             "seed": self.seed, "chains": self.chains, "chosen": self.chosen, "model_chosen": self.model_chosen,
             "device": self.device, "device_chosen": self.device_chosen,
@@ -224,7 +226,7 @@ class FitRequest:
         model["weight_law"] = model.pop("weights", None)
         options = sampler_options(values["sampler"], values["options"], model["kind"])
         fixed = {name: values[name] for name in ("sampler", "seed", "chains", "chosen", "device")}
-        fixed |= {name: str(values.get(name, "")) for name in ("model_chosen", "device_chosen")}
+        fixed |= {name: str(values.get(name, "")) for name in ("model_chosen", "device_chosen", "law_chosen")}
         return cls(model=model.pop("kind"), options=options, **model, **(fixed | others))
 
     def _checked_options(self) -> Any:

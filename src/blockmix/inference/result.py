@@ -85,6 +85,7 @@ def build_posterior(
     }
     if graph.weights is not None:
         provenance["total_weight"] = graph.total_weight
+        provenance["weight_law_chosen_by"] = request.law_chosen or "user"
     return Posterior(
         graph=graph,
         offsets=merged.offsets,

@@ -12,16 +12,20 @@ from blockmix.graph.graph import Graph
 from blockmix.graph.split import HeldOut
 from blockmix.inference.request import FitRequest
 
-# Whole numbers of at most this mean are taken for counts. A sweep draws a community for each unit of a count, and
-# larger counts of real networks vary more than Poisson variables do (benchmarks/weights.py, lab notes).
+# Whole numbers of at most this mean may be counts. A sweep draws a community for each unit of a count, and larger
+# counts of real networks vary more than Poisson variables do (benchmarks/weights.py, lab notes).
 LARGEST_MEAN_COUNT = 20.0
 # The most units of a node: their communities are in memory.
 MOST_UNITS_OF_A_NODE = 50_000_000
+NO_COUNTS = "not all weights are whole numbers of at most 20 on average"
 ONLY_MODEL = "links have weights, which only the model with popularities uses"
 
 
 def for_weights(request: FitRequest, graph: Graph) -> FitRequest:
-    """Return the request with the law of the weights; a network with weights that would not be used is an error."""
+    """Return the request with the law of the weights; a network with weights that would not be used is an error.
+
+    Weights that may be counts or amounts keep no law: `weight_law.choose_law` compares the two.
+    """
     if graph.weights is None:
         if request.weight_law is not None:
             raise InputError(
@@ -37,17 +41,18 @@ def for_weights(request: FitRequest, graph: Graph) -> FitRequest:
             'link: fit with model="popularity" (--model popularity), or leave the weights out '
             "(graph.without_weights(), no --weights)"
         )
-    law = request.weight_law or law_of(graph)
-    if law == "counts":
+    if request.weight_law == "counts":
         _check_counts(graph)
-    return replace(request, weight_law=law)
+    if request.weight_law is None and not may_be_counts(graph):
+        return replace(request, weight_law="amounts", law_chosen=NO_COUNTS)
+    return request
 
 
-def law_of(graph: Graph) -> str:
-    """Return "counts" where all weights are whole numbers and small on average, else "amounts"."""
+def may_be_counts(graph: Graph) -> bool:
+    """Return whether all weights are whole numbers, and small on average."""
     weights = np.empty(0) if graph.weights is None else graph.weights
     whole = bool((weights == np.floor(weights)).all())
-    return "counts" if whole and graph.total_weight <= LARGEST_MEAN_COUNT * graph.n_edges else "amounts"
+    return whole and graph.total_weight <= LARGEST_MEAN_COUNT * graph.n_edges
 
 
 def _check_counts(graph: Graph) -> None:
