@@ -28,6 +28,7 @@ _FIELDS = {field.name for field in fields(FitRequest)} - {
     "options",
     "chosen",
     "model_chosen",
+    "law_chosen",
     "device_chosen",
     "patient",
 }
