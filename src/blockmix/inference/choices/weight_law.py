@@ -1,10 +1,10 @@
 """The law of weights that are small whole numbers: counts or amounts, whichever predicts links better.
 
-Both laws predict links, and a wrong one predicts them worse: counts of which some are much larger than the rate of their
-pair, as those of synapses are, pull memberships to them. So links of the training network are set aside once more, in
-inner splits, and both laws make a short run of one chain on the rest; the held-out pairs that the user is shown decide
-nothing. The lower log loss (M5) wins, with many more non-links than links, because a few non-links with a large
-probability decide their mean.
+Both laws predict links, and a wrong one predicts them worse: counts of which some are much larger than the rate of
+their pair, as those of synapses are, pull memberships to them. So links of the training network are set aside once
+more, in inner splits, and both laws make a short run of one chain on the rest; the held-out pairs that the user is
+shown decide nothing. The lower log loss (M5) wins, with many more non-links than links, because a few non-links with
+a large probability decide their mean.
 """
 
 from __future__ import annotations
