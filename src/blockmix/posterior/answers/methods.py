@@ -52,26 +52,26 @@ class Answers:
     @property
     def weight_law(self) -> str | None:
         """The law of the weights of links, "counts" or "amounts"; None where links have none."""
-        from blockmix.posterior.answers.weights import weight_law
+        from blockmix.posterior.predictive.weights import weight_law
 
         return weight_law(self._post)
 
     def expected_weight(self, pairs: Pairs | NDArray[Any]) -> NDArray[np.float64]:
         """Return the expected weight of each pair of labels, zero for no link, averaged as in `link_probability`."""
-        from blockmix.posterior.answers.weights import expected_weight
+        from blockmix.posterior.predictive.weights import expected_weight
 
         return expected_weight(self._post, pairs)
 
     def node_expected_weight(self, pairs: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the same as `expected_weight` for node numbers, an array of shape (n, 2)."""
-        from blockmix.posterior.answers.weights import node_expected_weight
+        from blockmix.posterior.predictive.weights import node_expected_weight
 
         return node_expected_weight(self._post, pairs)
 
     @cached_property
     def weight_scores(self) -> WeightScores | None:
         """How well the weights of held-out links are predicted (M18); None without weights or held-out links."""
-        from blockmix.posterior.answers.weights import weight_scores
+        from blockmix.posterior.predictive.weights import weight_scores
 
         return weight_scores(self._post)
 
