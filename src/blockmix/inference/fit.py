@@ -13,11 +13,11 @@ from blockmix.graph.accept import as_graph
 from blockmix.graph.graph import Graph
 from blockmix.graph.split import HeldOut, hold_out, no_hold_out
 from blockmix.inference.choices.link_model import choose_model
+from blockmix.inference.choices.memory import check_memory
 from blockmix.inference.choices.weight_law import choose_law
 from blockmix.inference.choices.weights import check_split, for_weights
 from blockmix.inference.execute import RunContext, execute
 from blockmix.inference.interrupt import terminable
-from blockmix.inference.memory import check_memory
 from blockmix.inference.progress import Callback, choose_progress
 from blockmix.inference.request import FitRequest, refuse_misnamed
 from blockmix.inference.run_folder.folder import RunFolder, open_folder

@@ -1,1 +1,1 @@
-"""What blockmix chooses before a fit begins, where the user leaves it open."""
+"""What blockmix finds out before a fit begins: what the user leaves open, and whether it fits into memory."""
