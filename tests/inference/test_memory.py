@@ -9,7 +9,7 @@ import pytest
 
 from blockmix import Graph, InputError, fit, hold_out, planted
 from blockmix.cli.guard import describe_error
-from blockmix.inference import memory
+from blockmix.inference.choices import memory
 from blockmix.inference.choices.memory import available_bytes, least_bytes
 from blockmix.inference.execute import make_samplers
 from blockmix.inference.request import FitRequest
