@@ -14,8 +14,8 @@ from mpi4py import MPI
 
 import blockmix as bm
 from blockmix.engines.mpi import MpiComm
-from blockmix.inference.ranks import run_on_ranks
 from blockmix.posterior.export.files import write_text_files
+from blockmix.samplers.ranks.job import run_on_ranks
 
 RANKS = (1, 2, 3, 4)
 # Isolated nodes, too: leaves whose only link is held out.

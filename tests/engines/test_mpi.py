@@ -123,7 +123,7 @@ def test_a_rank_that_fails_says_which_and_ends_all():
     """A rank that raises while others wait for it must not leave them waiting."""
     program = (
         "from blockmix.engines.mpi import MpiComm\n"
-        "from blockmix.inference.ranks import run_on_ranks, team\n"
+        "from blockmix.samplers.ranks.job import run_on_ranks, team\n"
         "from blockmix.samplers.ranks.hosted import Hosted\n"
         "comm = MpiComm()\n"
         "def fail(self): raise MemoryError('no room')\n"

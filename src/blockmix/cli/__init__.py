@@ -41,7 +41,7 @@ def main() -> None:
     try:
         try:
             if launched() > 1:
-                from blockmix.inference.ranks import run_on_ranks
+                from blockmix.samplers.ranks.job import run_on_ranks
 
                 run_on_ranks(app, joined_or_leave())
             else:

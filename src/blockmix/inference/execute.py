@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from blockmix.errors import InputError
@@ -18,7 +18,6 @@ from blockmix.inference.loop import Run, RunResult
 from blockmix.inference.plan import Plan
 from blockmix.inference.position import Position
 from blockmix.inference.progress import Callback, Progress
-from blockmix.inference.ranks import SIDE_BY_SIDE, share_chains, team
 from blockmix.inference.request import FitRequest
 from blockmix.inference.result import build_posterior
 from blockmix.inference.run_folder.checkpoint import chain_arrays, restore_position
@@ -30,6 +29,13 @@ from blockmix.posterior.agreement import Agreement
 from blockmix.posterior.posterior import Posterior
 from blockmix.samplers.contract import ChainKey, Sampler
 from blockmix.samplers.live import HostChain, LiveChain, chain_of
+from blockmix.samplers.ranks.divided import take_over
+from blockmix.samplers.ranks.hosted import host_chains
+from blockmix.samplers.ranks.job import team
+from blockmix.samplers.ranks.team import Team
+
+# On networks of at most so many links each of several chains runs on a thread, or on a rank, of its own.
+SIDE_BY_SIDE = 150_000
 
 log = logging.getLogger("blockmix")
 
@@ -73,6 +79,7 @@ def execute(
         side_by_side = workers if samplers[0] is not samplers[-1] else None
         if ranks is not None:
             chains, side_by_side = share_chains(started, data, request, ranks), None
+            context.display.waiting(ranks.describe(request.threads))
         context.display.waiting(
             "making the first sweep" if newest is None else "going on from the checkpoint"
         )
@@ -144,3 +151,45 @@ def _restored(
         raise InputError(
             f"{newest.path}: chain {number} cannot be restored ({damage}); restore the folder from a copy, or fit again"
         ) from None
+
+
+def share_chains(
+    chains: Sequence[HostChain], data: HeldOut, request: FitRequest, ranks: Team
+) -> list[LiveChain]:
+    """Share out chains that were started or restored here among the ranks.
+
+    Where there are at least as many chains as ranks, and the network is small, whole chains are spread: they need not
+    wait for each other. Else their nodes are divided, where the sampler can do that.
+    """
+    if request.device != "cpu":
+        raise InputError(
+            f"ranks of an MPI job compute on the CPU, not with device={request.device!r}: give --device cpu, or leave "
+            "out mpiexec"
+        )
+    if request.prior.weights is not None:
+        raise InputError(
+            "weights of links are used by the threads of one process, not by ranks: leave out mpiexec or the weights"
+        )
+    divisible = getattr(chains[0].sampler, "divisible", False)
+    spread = 1 < len(chains) >= ranks.comm.size and data.training.n_edges <= SIDE_BY_SIDE
+    if divisible and not spread:
+        return list(take_over(ranks, chains, data, request.threads))
+    if len(chains) > 1:
+        return list(host_chains(ranks, chains, data, Maker(request), request.threads))
+    raise InputError(
+        f"one chain of this run cannot be divided among {ranks.comm.size} ranks: the nodes of a small network, and of "
+        "samplers other than scir, are not updated in parts; give several chains, which ranks share out "
+        f"(--chains {ranks.comm.size}), or leave out mpiexec"
+    )
+
+
+class Maker:
+    """Makes the sampler of a request, on any rank."""
+
+    def __init__(self, request: FitRequest) -> None:
+        # What may be large or belong to rank 0 alone is left behind.
+        self.request = replace(request, init=None, held_out=None, checkpoint=None, checkpoint_every=None)
+
+    def __call__(self, data: HeldOut, workers: Workers) -> Sampler:
+        """Make the sampler."""
+        return self.request.make_sampler(data, workers)

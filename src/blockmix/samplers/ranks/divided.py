@@ -74,13 +74,17 @@ class Divided:
         self.sampler: Divisible | None = None
         self.pairs = np.empty((0, 2), dtype=np.int64)
 
-    def settle(self, parts: Iterable[Task] = ()) -> None:
-        """Take this rank's part of the network, and agree with the others on what is exchanged."""
+    def settle(self, parts: Iterable[Task] = ()) -> list[int]:
+        """Take this rank's part of the network, and agree with the others on what is exchanged.
+
+        Returns how many rows each rank will send in a sweep.
+        """
         task: Task = self.comm.hand_out(parts)
         shard = as_kernels_expect(task.part.shard)
         self.comm.halo, self.pairs = Halo.of(task.part, self.comm), task.part.pairs
         workers = Workers(task.threads or self.comm.threads)
         self.sampler = task.sampler.of_part(task.problem.part(shard), CpuEngine(workers, self.comm))
+        return self.comm.gather(self.comm.halo.rows_sent)
 
     def begin(self, parts: Iterable[Started] = ()) -> None:
         """Take this rank's part of one more chain."""
@@ -165,7 +169,8 @@ def take_over(
     division = Division(team)
     team.share_as("divided")
     cuts = Cuts(data, owner, team.comm.size, sampler.problem.batches)
-    team.order("settle", parts=division.tasks(cuts, sampler, threads))
+    sent = sum(team.order("settle", parts=division.tasks(cuts, sampler, threads)))
+    team.shared = f"nodes are divided, {sent:,} rows are sent a sweep"
     for chain in chains:
         team.order("begin", parts=division.parts(chain))
     return [DividedChain(division, number) for number in range(len(chains))]

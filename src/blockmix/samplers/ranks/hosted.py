@@ -121,5 +121,6 @@ def host_chains(
         # From the last rank on: rank 0 has the run to look after as well.
         placed[-1 - number % size][number] = (chain.key, chain.arrays())
     team.share_as("hosted")
+    team.shared = f"{len(chains)} chains are spread"
     team.order("settle", parts=(Guests(data, make, threads, mine) for mine in placed))
     return [HostedChain(team, number) for number in range(len(chains))]

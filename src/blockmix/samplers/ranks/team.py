@@ -48,12 +48,24 @@ def serve(comm: RankComm) -> None:
 
 
 class Team:
-    """All ranks, as rank 0 leads them. `under_way` is True while an order is carried out."""
+    """All ranks, as rank 0 leads them. `under_way` is True while an order is carried out.
+
+    `shared` says in a few words how the work is shared.
+    """
 
     def __init__(self, comm: RankComm) -> None:
         self.comm = comm
         self.work: Any = None
         self.under_way = False
+        self.shared = ""
+
+    def describe(self, threads: int | None) -> str:
+        """Say what takes part; `threads` are those that the user gave a rank."""
+        comm = self.comm
+        machines = "1 machine" if comm.machines == 1 else f"{comm.machines:,} machines"
+        many = threads or comm.threads
+        each = "1 thread" if many == 1 else f"{many} threads"
+        return f"{comm.size:,} ranks of {each} on {machines}: {self.shared}"
 
     def share_as(self, kind: str) -> Any:
         """Say how the work is shared; return rank 0's part of it."""
