@@ -174,7 +174,8 @@ def _fit(
             communities = None if given is None or not request.auto else given.shape[1]
             if request.auto and communities is None:
                 display.waiting("choosing the number of communities")
-                communities = choose_communities(data.training, request.seed)
+                with Workers(request.threads) as workers:
+                    communities = choose_communities(data.training, request.seed, workers)
                 request = replace(request, chosen=True)
         request = request.for_network(graph, communities)
         plan = request.plan(graph, watched=data.n_pairs > 0)

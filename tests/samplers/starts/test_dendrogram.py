@@ -7,18 +7,26 @@ import pytest
 
 from blockmix.generators.planted import planted
 from blockmix.graph.graph import Graph
+from blockmix.numerics.workers import Workers
+from blockmix.samplers.starts.counting import count_inside, integrated_likelihood
 from blockmix.samplers.starts.dendrogram import Dendrogram, part_score
-from blockmix.samplers.starts.partition import (
-    Levels,
-    find_parts,
-    inside_counts,
-    integrated_likelihood,
-)
+from blockmix.samplers.starts.partition import find_parts
+from blockmix.samplers.starts.potts.levels import Levels
+
+ONE = Workers(1)
+
+
+def inside_counts(graph, parts, communities):
+    return count_inside(graph, np.asarray(parts, dtype=np.int32), communities, ONE)
+
+
+def likelihood(graph, parts, communities):
+    return integrated_likelihood(graph, *inside_counts(graph, parts, communities), communities, ONE)
 
 
 def tree_of(graph, seed=0):
-    tree = Dendrogram(graph.n_nodes)
-    for step, parts in Levels(graph, np.random.default_rng(seed)):
+    tree = Dendrogram(graph.n_nodes, ONE)
+    for step, parts in Levels(graph, seed, ONE):
         counts, sizes = inside_counts(graph, parts, len(step.sizes))
         np.testing.assert_array_equal(step.inside, counts)
         np.testing.assert_array_equal(step.sizes, sizes)
@@ -40,7 +48,7 @@ def test_no_other_cut_of_a_small_tree_is_better(seed, price):
     rng = np.random.default_rng(seed)
     graph = Graph.from_edges(np.argwhere(np.triu(rng.random((7, 7)) < 0.5, 1)), nodes=range(7))
     first, second = np.array([0, 0, 1, 1, 2, 2, 3]), np.array([0, 0, 1, 1])
-    tree = Dendrogram(7)
+    tree = Dendrogram(7, ONE)
     for parents, parts in ((first, first), (second, second[first])):
         tree.grow(parents, *inside_counts(graph, parts, parts.max() + 1))
     found = worth(graph, tree.cut(0.1, price), 0.1, price)
@@ -75,9 +83,9 @@ def test_small_dense_and_large_loose_communities_are_found_side_by_side():
     truth = np.empty(360, dtype=np.int64)
     for k, members in enumerate(blocks):
         truth[members] = k
-    levels = [parts for _, parts in Levels(graph, np.random.default_rng(0))]
-    best_level = max(integrated_likelihood(graph, p, p.max() + 1) for p in levels)
-    assert integrated_likelihood(graph, parts, 40) > best_level
+    levels = [parts for _, parts in Levels(graph, 0, ONE)]
+    best_level = max(likelihood(graph, p, p.max() + 1) for p in levels)
+    assert likelihood(graph, parts, 40) > best_level
 
 
 @pytest.mark.parametrize("most", [1, 3, 10, 19, 60])
@@ -90,4 +98,4 @@ def test_a_cut_can_be_held_to_a_number_of_parts(most):
 
 
 def test_a_tree_of_single_nodes_is_cut_into_nodes():
-    np.testing.assert_array_equal(Dendrogram(4).cut(0.1), np.arange(4))
+    np.testing.assert_array_equal(Dendrogram(4, ONE).cut(0.1), np.arange(4))

@@ -1,22 +1,50 @@
-"""Fast local moving: it only raises the constant Potts quality, and where it rests no single move would."""
+"""Local moving in batches: the plain reference group by group, and the same on any number of threads."""
+
+from itertools import pairwise
 
 import numpy as np
 import pytest
 
-from blockmix.samplers.starts.local_moves import local_moves
+from blockmix.generators.planted import planted
+from blockmix.graph.graph import Graph
+from blockmix.numerics.workers import Workers
+from blockmix.samplers.starts import sharing
+from blockmix.samplers.starts.potts import levels as levels_module
+from blockmix.samplers.starts.potts import moving as moving_module
+from blockmix.samplers.starts.potts.groups import Groups
+from blockmix.samplers.starts.potts.levels import Coarsening, Levels, resolutions_of
+from blockmix.samplers.starts.potts.local_moves import Choices, Turn
+from blockmix.samplers.starts.potts.merging import links_of, single_groups, weighted_links
+from blockmix.samplers.starts.potts.moving import BATCHES, Movers, deal_turns
+from blockmix.samplers.starts.potts.reference import move_batch, rank
 
 
 def network(seed, nodes=40, p=0.15):
+    """Random links of weight 1 to 3, and rows of 1 to 4 nodes."""
     rng = np.random.default_rng(seed)
     upper = np.triu(rng.random((nodes, nodes)) < p, 1)
     weight = upper * rng.integers(1, 4, (nodes, nodes))
-    return (weight + weight.T).astype(float), rng.integers(1, 5, nodes).astype(float), rng
+    return weight + weight.T, rng.integers(1, 5, nodes), rng
 
 
-def lists(weight):
+def rows_of(weight):
     ends = np.argwhere(weight > 0)
     offsets = np.searchsorted(ends[:, 0], np.arange(len(weight) + 1)).astype(np.int64)
-    return offsets, ends[:, 1].copy(), weight[ends[:, 0], ends[:, 1]]
+    inside = np.zeros(len(weight), dtype=np.int64)
+    return weighted_links(
+        offsets, ends[:, 1].astype(np.int32), weight[ends[:, 0], ends[:, 1]].astype(np.int32), inside
+    )
+
+
+def groups_of(of_row, weight, sizes):
+    """Groups of rows, as they would be after mergers, with what is known about them counted in the plain way."""
+    count = of_row.max() + 1
+    one = np.eye(count, dtype=np.int64)[of_row]
+    between = one.T @ weight @ one
+    own, members = np.diag(between).copy(), np.argsort(of_row, kind="stable").astype(np.int32)
+    first = np.searchsorted(of_row[members], np.arange(count + 1)).astype(np.int64)
+    bound = np.full(count, np.inf)
+    return Groups(members, first, of_row.astype(np.int32), one.T @ sizes, own // 2, own, bound), between
 
 
 def quality(weight, sizes, resolution, parts):
@@ -24,48 +52,153 @@ def quality(weight, sizes, resolution, parts):
     return 0.5 * np.sum(together * (weight - resolution * np.outer(sizes, sizes)))
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(12))
 @pytest.mark.parametrize("resolution", [0.02, 0.2, 1.0])
-def test_every_pass_raises_the_quality_until_no_single_move_would(seed, resolution):
-    weight, sizes, rng = network(seed)
-    parts = np.arange(len(sizes))
+def test_every_batch_moves_as_the_plain_reference_says(seed, resolution):
+    """Three passes from parts of their own, or from given ones; groups of one row and of several."""
+    weight, row_sizes, rng = network(seed)
+    resolution /= 1 + 9 * (seed % 2)
+    of_row = rng.permutation(np.r_[np.arange(15), rng.integers(0, 15, 25)]) if seed % 2 else np.arange(40)
+    links = rows_of(weight)
+    groups, between = groups_of(of_row, weight, row_sizes)
+    count, free = len(groups.sizes), seed % 3 > 0
+    start = None if free else rng.integers(0, 6, count).astype(np.int32)
+    with Workers(1) as workers:
+        movers = Movers(workers, links, groups)
+        parts = movers._parts(start)
+        order, cuts = np.empty(count, dtype=np.int32), np.empty(BATCHES + 1, dtype=np.int64)
+        choices = Choices(np.empty(count, np.int32), np.empty(count, np.int64), np.empty(count))
+        moves = 0
+        for salt in (7 * seed, 7 * seed + 1, 7 * seed + 2):
+            turn = Turn(order, resolution, salt, BATCHES, free)
+            deal_turns(np.ones(count, dtype=np.uint8), BATCHES, salt, order, cuts)
+            for a, b in pairwise(cuts):
+                assert all(rank(g, salt) % BATCHES == rank(order[a], salt) % BATCHES for g in order[a:b])
+                expected = move_batch(
+                    between,
+                    groups.sizes,
+                    parts.of_group,
+                    order[a:b].tolist(),
+                    resolution,
+                    salt,
+                    BATCHES,
+                    free,
+                )
+                moves += movers._batch(a, b, turn, parts, choices, movers._loads(order))
+                np.testing.assert_array_equal(parts.of_group, expected)
+                np.testing.assert_array_equal(parts.of_row, expected[of_row])
+                nodes = np.bincount(expected, weights=groups.sizes, minlength=len(parts.sizes))
+                np.testing.assert_array_equal(parts.sizes, nodes)
+    assert moves > 0
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("resolution", [0.05, 0.2, 1.0])
+def test_where_local_moving_rests_no_single_move_would_help(seed, resolution, monkeypatch):
+    """From rest, all groups are looked at once more until none moves."""
+    monkeypatch.setattr(moving_module, "FEWEST_MOVES", 0.0)
+    monkeypatch.setattr(moving_module, "PASSES", 60)
+    weight, sizes, _ = network(seed)
+    links = rows_of(weight)
+    with Workers(1) as workers:
+        movers = Movers(workers, links, single_groups(sizes, links, np.full(40, np.inf)))
+        parts, before = movers.move(resolution, 5), None
+        # A part that shrinks becomes worth joining for groups whose neighbours have not moved: they are looked at next.
+        while before is None or (parts != before).any():
+            before, parts = parts, movers.move(resolution, 5, parts)
     after = quality(weight, sizes, resolution, parts)
-    moves = 1
-    while moves:
-        before = after
-        moves = local_moves(*lists(weight), sizes, resolution, rng.permutation(len(sizes)), parts)
-        after = quality(weight, sizes, resolution, parts)
-        assert after > before or moves == 0
+    assert after > 0
     for a in range(len(sizes)):
         for part in np.unique(parts[weight[a] > 0]):
             moved = parts.copy()
             moved[a] = part
-            assert quality(weight, sizes, resolution, moved) <= after + 1e-9
+            assert quality(weight, sizes, resolution, moved) <= after + 1e-6
 
 
-def test_links_of_a_node_with_itself_move_along_and_count_for_nothing():
-    weight, sizes, rng = network(1)
-    order = rng.permutation(len(sizes))
-    plain, looped = np.arange(len(sizes)), np.arange(len(sizes))
-    local_moves(*lists(weight), sizes, 0.2, order, plain)
-    local_moves(*lists(weight + 50 * np.eye(len(sizes))), sizes, 0.2, order, looped)
-    np.testing.assert_array_equal(plain, looped)
+def test_leaves_of_a_star_do_not_all_join_its_centre_at_once():
+    """Each of them gains if it joins alone; together they would lose."""
+    links = links_of(Graph.from_edges([(0, i) for i in range(1, 400)]))
+    with Workers(1) as workers:
+        movers = Movers(workers, links, single_groups(np.ones(400, dtype=np.int64), links, np.ones(400)))
+        for resolution, most in ((0.5, 2), (0.1, 10), (0.01, 100)):
+            assert most - 1 <= np.bincount(movers.move(resolution, 3)).max() <= most + 1
 
 
-def test_two_cliques_joined_by_a_link_are_two_parts():
-    weight = np.kron(np.eye(2), np.ones((6, 6))) - np.eye(12)
-    weight[0, 6] = weight[6, 0] = 1.0
-    parts = np.arange(12)
-    local_moves(*lists(weight), np.ones(12), 0.5, np.arange(12), parts)
-    assert len(np.unique(parts[:6])) == len(np.unique(parts[6:])) == 1
-    assert parts[0] != parts[6]
+@pytest.fixture(scope="module")
+def medium():
+    made = planted(3000, 40, degree=16, seed=2).graph
+    edges = [tuple(e) for e in made.edges()]
+    return Graph.from_edges([*edges, *((5000, i) for i in range(0, 3000, 2))], nodes=range(5003))
 
 
-def test_without_links_nothing_moves():
-    parts = np.arange(5)
-    empty = np.zeros(0)
-    moves = local_moves(
-        np.zeros(6, dtype=np.int64), empty.astype(np.int64), empty, np.ones(5), 0.1, np.arange(5), parts
-    )
-    assert moves == 0
-    np.testing.assert_array_equal(parts, np.arange(5))
+def all_levels(graph, threads):
+    with Workers(threads) as workers:
+        return [(parts.copy(), step.inside, step.sizes) for step, parts in Levels(graph, 99, workers)]
+
+
+def test_every_level_counts_links_inside_and_nodes_of_its_groups(medium):
+    for parts, inside, sizes in all_levels(medium, 1):
+        first = np.repeat(parts, medium.degrees)
+        same = first == parts[medium.neighbors]
+        np.testing.assert_array_equal(inside, np.bincount(first[same], minlength=len(sizes)) // 2)
+        np.testing.assert_array_equal(sizes, np.bincount(parts))
+
+
+@pytest.mark.parametrize("threads", [2, 3, 5])
+def test_the_number_of_threads_does_not_change_a_label(medium, threads, monkeypatch):
+    expected = all_levels(medium, 1)
+    monkeypatch.setattr(sharing, "LEAST_PIECE", 50)
+    found = all_levels(medium, threads)
+    assert len(found) == len(expected) == len(resolutions_of(medium.density))
+    for one, other in zip(expected, found, strict=True):
+        for mine, its in zip(one, other, strict=True):
+            np.testing.assert_array_equal(mine, its)
+
+
+def test_bounds_and_stored_networks_change_no_label_of_a_level(medium, monkeypatch):
+    """Groups below their bound cannot move, and a stored network has the same links: both only save time.
+
+    Names of groups are the same either way, and so is all that depends on them.
+    """
+    expected = all_levels(medium, 1)
+    monkeypatch.setattr(levels_module, "WORTH_STORING", 0.0)
+    merged = levels_module.merged_groups
+
+    def unbounded(groups, parts, workers):
+        new, own, fresh = merged(groups, parts, workers)
+        new.bound[:] = np.inf
+        return new, own, np.ones_like(fresh)
+
+    monkeypatch.setattr(levels_module, "merged_groups", unbounded)
+    for one, other in zip(expected, all_levels(medium, 1), strict=True):
+        np.testing.assert_array_equal(one[0], other[0])
+
+
+@pytest.mark.parametrize(
+    "edges",
+    [
+        [(0, 1)],
+        [(0, 1), (2, 3)],
+        [(0, i) for i in range(1, 30)],
+        [(a, b) for a in range(12) for b in range(a)],
+        [(a, a + 1) for a in range(50)],
+        [(a, b) for a in range(5) for b in range(5, 12)],
+    ],
+    ids=["one link", "two links", "a star", "a clique", "a path", "bipartite"],
+)
+def test_odd_networks_have_levels_on_any_number_of_threads(edges, monkeypatch):
+    monkeypatch.setattr(sharing, "LEAST_PIECE", 2)
+    graph = Graph.from_edges(edges, nodes=range(60))
+    one, three = all_levels(graph, 1), all_levels(graph, 3)
+    for (parts, inside, _), (other, _, _) in zip(one, three, strict=True):
+        np.testing.assert_array_equal(parts, other)
+        assert inside.sum() <= graph.n_edges
+    assert one[-1][1].sum() == graph.n_edges or len(edges) > 20
+
+
+def test_two_cliques_joined_by_a_link_are_two_groups():
+    edges = [(a + c, b + c) for c in (0, 6) for a in range(6) for b in range(a)]
+    with Workers(1) as workers:
+        links = links_of(Graph.from_edges([*edges, (0, 6)]))
+        coarsening = Coarsening(links, np.ones(12, dtype=np.int64), workers, 0)
+        np.testing.assert_array_equal(coarsening.coarsen(0.5), np.repeat([0, 1], 6))

@@ -8,15 +8,22 @@ from scipy.special import gammaln
 from blockmix.evaluate.mutual_information import onmi
 from blockmix.generators.planted import planted
 from blockmix.graph.graph import Graph
-from blockmix.samplers.starts import partition as module
+from blockmix.numerics.workers import Workers
+from blockmix.samplers.starts import counting
 from blockmix.samplers.starts.choose import choose_communities, count_communities
-from blockmix.samplers.starts.partition import (
-    Levels,
-    find_parts,
-    inside_counts,
-    integrated_likelihood,
-    parts_of,
-)
+from blockmix.samplers.starts.partition import find_parts, parts_of
+from blockmix.samplers.starts.potts.levels import Coarsening, Levels, resolutions_of
+from blockmix.samplers.starts.reducing import reduced
+
+ONE = Workers(1)
+
+
+def inside_counts(graph, parts, communities):
+    return counting.count_inside(graph, parts, communities, ONE)
+
+
+def integrated_likelihood(graph, parts, communities):
+    return counting.integrated_likelihood(graph, *inside_counts(graph, parts, communities), communities, ONE)
 
 
 def found(graph, communities, seed=0):
@@ -60,22 +67,48 @@ def test_fewer_communities_than_natural_parts_merges_them(twenty, communities):
 @pytest.mark.parametrize("communities", [5, 20, 200])
 def test_levels_that_were_gone_through_before_give_the_same_parts(twenty, communities, monkeypatch):
     """Counting communities goes through other levels than finding parts does; each level is computed once."""
-    expected = found(twenty.graph, communities)
-    computed = []
+    salt = int(np.random.default_rng(0).integers(0, 2**32))
+    expected = parts_of(Levels(twenty.graph, salt, ONE), communities)
+    computed, coarsen = [], Coarsening.coarsen
 
-    def counted(level, resolution, rng):
+    def counted(self, resolution):
         computed.append(resolution)
-        return coarsen(level, resolution, rng)
+        return coarsen(self, resolution)
 
-    coarsen = module.coarsen
-    monkeypatch.setattr(module, "coarsen", counted)
-    levels = Levels(twenty.graph, np.random.default_rng(0))
+    monkeypatch.setattr(Coarsening, "coarsen", counted)
+    levels = Levels(twenty.graph, salt, ONE)
     assert count_communities(levels) == choose_communities(twenty.graph, 0)
     computed.clear()
     np.testing.assert_array_equal(parts_of(levels, communities), expected)
     once = len(computed)
     np.testing.assert_array_equal(parts_of(levels, communities), expected)
-    assert len(computed) == once < len(module._resolutions(twenty.graph))
+    assert len(computed) == once < len(resolutions_of(twenty.graph.density))
+
+
+@pytest.mark.parametrize("threads", [2, 3, 5])
+def test_the_number_of_threads_does_not_change_a_part(twenty, threads, monkeypatch):
+    monkeypatch.setattr("blockmix.samplers.starts.sharing.LEAST_PIECE", 50)
+    with Workers(threads) as workers:
+        for communities in (4, 20, 200):
+            parts = find_parts(twenty.graph, communities, np.random.default_rng(3), workers)
+            np.testing.assert_array_equal(parts, found(twenty.graph, communities, 3))
+        assert choose_communities(twenty.graph, 3, workers) == choose_communities(twenty.graph, 3)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_reduced_parts_are_those_of_merging_the_two_smallest_one_by_one(seed):
+    """Of equal sizes the older part is taken, a merger being younger than all before it."""
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(1, 7, 40)
+    for wanted in (1, 2, 13, 39, 40, 60):
+        parts = [(int(size), number, [number]) for number, size in enumerate(sizes)]
+        while len(parts) > wanted:
+            (first, _, one), (second, _, two), *rest = sorted(parts)
+            parts = [*rest, (first + second, 100 - len(parts), one + two)]
+        expected = {frozenset(members) for _, _, members in parts}
+        labels = reduced(sizes, np.arange(40, dtype=np.int32), wanted)
+        assert {frozenset(np.flatnonzero(labels == k).tolist()) for k in np.unique(labels)} == expected
+        assert labels.max() < max(len(expected), 1)
 
 
 def test_nodes_without_links_are_spread_over_the_communities():

@@ -9,15 +9,19 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from blockmix.samplers.starts.partition import Level, coarsen
+from blockmix.numerics.workers import Workers
+from blockmix.samplers.starts.potts.groups import Links
+from blockmix.samplers.starts.potts.levels import Coarsening
+from blockmix.samplers.starts.potts.merging import weighted_links
 
 # With fewer communities than this there are no regions; with more, at most `MOST` where links allow it.
 FEWEST_COMMUNITIES, MOST = 40, 24
 _FACTOR = 0.5
 _ROUNDS = 30
+# Local moving counts in whole numbers: the largest weight becomes this one.
+_LARGEST_WEIGHT = 2.0**20
 
 
 def make_regions(
@@ -30,17 +34,27 @@ def make_regions(
     count = len(size)
     if count < FEWEST_COMMUNITIES or not len(links):
         return None
-    ends = np.concatenate([links, links[:, ::-1]])
-    matrix = sp.csr_matrix((np.tile(weight, 2), (ends[:, 0], ends[:, 1])), shape=(count, count))
-    level, region = Level(matrix, np.maximum(size, 1.0).astype(np.float64)), np.arange(count)
-    rng = np.random.default_rng(seed)
-    resolution = float((weight / (level.sizes[links[:, 0]] * level.sizes[links[:, 1]])).max())
-    for _ in range(_ROUNDS):
-        level, parents = coarsen(level, resolution, rng)
-        region = parents[region]
-        if len(level.sizes) <= MOST:
-            break
-        resolution *= _FACTOR
-    rank = np.empty(len(level.sizes), dtype=np.int64)
-    rank[np.argsort(-level.sizes, kind="stable")] = np.arange(len(level.sizes))
+    sizes = np.maximum(np.rint(size), 1.0).astype(np.int64)
+    whole = np.maximum(np.rint(weight * (_LARGEST_WEIGHT / weight.max())), 1.0).astype(np.int32)
+    resolution = float((whole / (sizes[links[:, 0]] * sizes[links[:, 1]])).max())
+    region: NDArray[np.int64] = np.arange(count)
+    with Workers(1) as workers:
+        coarsening = Coarsening(_rows(links, whole, count), sizes, workers, seed)
+        for _ in range(_ROUNDS):
+            region = coarsening.coarsen(resolution).astype(np.int64)[region]
+            if len(coarsening.groups.sizes) <= MOST:
+                break
+            resolution *= _FACTOR
+    sizes = coarsening.groups.sizes
+    rank = np.empty(len(sizes), dtype=np.int64)
+    rank[np.argsort(-sizes, kind="stable")] = np.arange(len(sizes))
     return rank[region]
+
+
+def _rows(links: NDArray[Any], weight: NDArray[np.int32], count: int) -> Links:
+    """Return weighted pairs as the rows of a network, every pair in both."""
+    ends = np.concatenate([links, links[:, ::-1]])
+    order = np.lexsort((ends[:, 1], ends[:, 0]))
+    offsets = np.searchsorted(ends[order, 0], np.arange(count + 1))
+    neighbors = ends[order, 1].astype(np.int32)
+    return weighted_links(offsets, neighbors, np.tile(weight, 2)[order], np.zeros(count, dtype=np.int64))

@@ -136,6 +136,19 @@ def commit_range(begin: int, end: int, batch: Batch, rows: Rows, fresh: Rows) ->
 
 
 @lean_kernel
+def sum_members(rows: Rows, sums: np.ndarray) -> None:
+    """Add the memberships of all rows, and their squares, to the sums over nodes."""
+    for place in range(rows.words.shape[0]):
+        for j in range(rows.words.shape[1] // 2):
+            k = rows.words[place, 2 * j]
+            if k < 0:
+                break
+            pi = np.float64(rows.weights[place, 2 * j + 1])
+            sums[k, MEMBERS] += np.int64(pi * FIXED_POINT)
+            sums[k, MEMBERS_SQUARED] += np.int64(pi * pi * FIXED_POINT)
+
+
+@lean_kernel
 def merge_members(statistics: np.ndarray, sums: np.ndarray, members: np.ndarray) -> None:
     """Add the workers' changes of S_k and Q_k to the running sums, and give these as float64."""
     for k in range(len(sums)):

@@ -26,12 +26,13 @@ from blockmix.samplers.scir.constants import CONCENTRATION_HELD
 from blockmix.samplers.scir.kernels import ScirKernels
 from blockmix.samplers.scir.options import ScirOptions
 from blockmix.samplers.scir.problem import Problem, ScirState
+from blockmix.samplers.scir.rows import sum_members
 from blockmix.samplers.starts.given import given_rows, given_strengths
 from blockmix.samplers.starts.memberships import dense_rows, random_parts, start_rows, start_strengths
 from blockmix.samplers.starts.partition import find_parts
 from blockmix.stored import check_finite, check_layout, check_range
 from blockmix.tables.checks import MOST_SWEEPS, check_words
-from blockmix.tables.layout import FIXED_POINT, Rows, Strengths, first_rows
+from blockmix.tables.layout import Rows, Strengths, first_rows
 
 
 class Scir:
@@ -105,10 +106,12 @@ class Scir:
     def init(self, key: ChainKey) -> ScirState:
         """Start a chain: from a hard partition, or at random."""
         rng = np.random.default_rng([int(key[0]), int(key[1])])
-        find = random_parts if self.options.start == "random" else find_parts
-        parts = find(self.graph, self.communities, rng)
+        if self.options.start == "random":
+            parts = random_parts(self.graph, self.communities, rng)
+        else:
+            parts = find_parts(self.graph, self.communities, rng, self.workers)
         rows = start_rows(self.graph, parts, self.model, self.options.slots, rng)
-        return self.start_at(self._shaped(rows), start_strengths(self.graph, parts, self.model))
+        return self.start_at(self._shaped(rows), start_strengths(self.graph, parts, self.model, self.workers))
 
     def init_at(self, key: ChainKey, given: Any) -> ScirState:
         """Start a chain at the memberships of a user, as `given.given_memberships` made them."""
@@ -125,10 +128,7 @@ class Scir:
     def start_at(self, start: Rows, strengths: Strengths) -> ScirState:
         """Start a chain at the given memberships and strengths."""
         sums = np.zeros((self.communities, 2), dtype=np.int64)
-        ids, pi = start.words[:, ::2], start.weights[:, 1::2].astype(np.float64)
-        used = np.cumprod(ids >= 0, axis=1).astype(bool)
-        for column, value in enumerate((pi, pi * pi)):
-            np.add.at(sums[:, column], ids[used], (value[used] * FIXED_POINT).astype(np.int64))
+        sum_members(start, sums)
         return self._state(start, strengths, sums, self.communities * self.model.concentration, 0)
 
     def _state(

@@ -109,11 +109,11 @@ class Sgmc:
         return SgmcState(Dense(phi, phi.sum(axis=1, dtype=np.float64)), strengths)
 
     def _parts(self, rng: np.random.Generator) -> NDArray[np.int64]:
-        return find_parts(self.graph, self.communities, rng)
+        return find_parts(self.graph, self.communities, rng, self.workers)
 
     def _strengths_of(self, parts: NDArray[np.int64]) -> StrengthState:
         """Return strengths at the density inside the parts, the background at most at its limit."""
-        start = start_strengths(self.graph, parts, self.model)
+        start = start_strengths(self.graph, parts, self.model, self.workers)
         if self.model.background is None:
             start.value[-1] = min(start.value[-1], self.most_background)
         return self.strengths_at(start.value, start.total)

@@ -141,9 +141,9 @@ class SgmcM:
             others = (parts + 1 + rng.integers(0, max(k - 1, 1), self.nodes)) % k
             main = np.stack([parts, others], axis=1)[:, : min(2, k)]
         else:
-            parts = find_parts(self.graph, k, rng)
+            parts = find_parts(self.graph, k, rng, self.workers)
             main = parts[:, None]
-        start = start_strengths(self.graph, parts, self.model)
+        start = start_strengths(self.graph, parts, self.model, self.workers)
         if self.model.background is None:
             start.value[-1] = min(start.value[-1], self.most_background)
         return self.start_at(main.astype(np.int32), self.strengths_at(start.value, start.total))

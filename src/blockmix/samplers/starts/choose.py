@@ -7,8 +7,11 @@ import math
 import numpy as np
 
 from blockmix.graph.graph import Graph
+from blockmix.numerics.workers import Workers
+from blockmix.samplers.starts.counting import integrated_likelihood
 from blockmix.samplers.starts.dendrogram import Dendrogram
-from blockmix.samplers.starts.partition import Levels, best_cut, integrated_likelihood
+from blockmix.samplers.starts.partition import best_cut
+from blockmix.samplers.starts.potts.levels import Levels
 
 # A part of fewer nodes is a leftover, not a community.
 SMALLEST_COMMUNITY = 3
@@ -16,9 +19,10 @@ SMALLEST_COMMUNITY = 3
 FEWEST = 2
 
 
-def choose_communities(graph: Graph, seed: int) -> int:
+def choose_communities(graph: Graph, seed: int, workers: Workers | None = None) -> int:
     """Count the communities in the hard partition of the highest integrated likelihood; return at least two."""
-    return count_communities(Levels(graph, np.random.default_rng(seed)))
+    salt = int(np.random.default_rng(seed).integers(0, 2**32))
+    return count_communities(Levels(graph, salt, Workers(1) if workers is None else workers))
 
 
 def count_communities(levels: Levels) -> int:
@@ -31,8 +35,8 @@ def count_communities(levels: Levels) -> int:
     overlap a lot it can have the highest likelihood, and yet there are communities to find.
     """
     graph = levels.graph
-    tree, enough = Dendrogram(graph.n_nodes), False
-    best, best_score = np.zeros(graph.n_nodes, dtype=np.int64), -math.inf
+    tree, enough = Dendrogram(graph.n_nodes, levels.workers), False
+    best, best_score = np.zeros(graph.n_nodes, dtype=np.int32), -math.inf
     for step, parts in levels:
         many = np.count_nonzero(step.sizes >= SMALLEST_COMMUNITY) >= FEWEST
         # The finest levels of a network without triangles may have no part of three; only later levels are too coarse.
@@ -40,8 +44,8 @@ def count_communities(levels: Levels) -> int:
             break
         enough = enough or bool(many)
         tree.grow(step.parents, step.inside, step.sizes)
-        score = integrated_likelihood(graph, parts, len(step.sizes))
+        score = integrated_likelihood(graph, step.inside, step.sizes, len(step.sizes), levels.workers)
         if score > best_score:
             best, best_score = parts, score
-    sizes = np.bincount(best_cut(graph, tree, best))
+    sizes = np.bincount(best_cut(levels, tree, best))
     return max(int(np.count_nonzero(sizes >= SMALLEST_COMMUNITY)), FEWEST)

@@ -9,8 +9,10 @@ import numpy as np
 from blockmix.errors import InputError
 from blockmix.graph.accept import as_graph
 from blockmix.graph.labels import Label
+from blockmix.numerics.workers import Workers
 from blockmix.samplers.starts.choose import count_communities
-from blockmix.samplers.starts.partition import Levels, parts_of
+from blockmix.samplers.starts.partition import parts_of
+from blockmix.samplers.starts.potts.levels import Levels
 
 
 def partition(
@@ -34,19 +36,24 @@ def partition(
     graph = as_graph(network)
     if graph.n_edges == 0:
         raise InputError("the network has no links: there is nothing to learn from")
-    levels = Levels(graph, np.random.default_rng(seed))
-    if communities == "auto":
-        communities = count_communities(levels)
-    whole = isinstance(communities, int | np.integer) and not isinstance(communities, bool)
-    if not whole or communities < 1:
-        raise InputError(f"communities must be a whole number from 1 on, or 'auto', not {communities!r:.40}")
-    parts = parts_of(levels, int(communities))
+    salt = int(np.random.default_rng(seed).integers(0, 2**32))
+    with Workers() as workers:
+        levels = Levels(graph, salt, workers)
+        if communities == "auto":
+            communities = count_communities(levels)
+        _check(communities)
+        parts = parts_of(levels, int(communities)).astype(np.int64)
     # The start spreads isolated nodes over the parts at random; here each is by itself.
     isolated = np.flatnonzero(graph.degrees == 0)
-    parts = parts.astype(np.int64)
     parts[isolated] = communities + np.arange(len(isolated))
     order = np.argsort(parts, kind="stable")
     _, begins = np.unique(parts[order], return_index=True)
     groups = [group for group in np.split(order, begins[1:]) if len(group) >= min_size]
     labels = graph.labels
     return [[labels[int(node)] for node in group] for group in sorted(groups, key=lambda g: (-len(g), g[0]))]
+
+
+def _check(communities: Any) -> None:
+    whole = isinstance(communities, int | np.integer) and not isinstance(communities, bool)
+    if not whole or communities < 1:
+        raise InputError(f"communities must be a whole number from 1 on, or 'auto', not {communities!r:.40}")

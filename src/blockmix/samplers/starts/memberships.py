@@ -7,6 +7,8 @@ from numpy.typing import NDArray
 
 from blockmix.graph.graph import Graph
 from blockmix.model import Model
+from blockmix.numerics.workers import Workers
+from blockmix.samplers.starts.counting import count_inside, pairs_of
 from blockmix.tables.layout import Rows, Strengths, empty_rows
 
 # Share of a node's membership that starts in its part; the rest is in a random community, so that it can move.
@@ -45,18 +47,17 @@ def dense_rows(rows: Rows, communities: int) -> Rows:
     return dense
 
 
-def start_strengths(graph: Graph, parts: NDArray[np.int64], model: Model) -> Strengths:
+def start_strengths(
+    graph: Graph, parts: NDArray[np.int64], model: Model, workers: Workers | None = None
+) -> Strengths:
     """Return strengths at the density of links inside each part, the background at that between parts."""
     k = model.communities
-    ends = graph.edges()
-    inside = parts[ends[:, 0]] == parts[ends[:, 1]]
-    links = np.bincount(parts[ends[inside, 0]], minlength=k).astype(np.float64)
-    sizes = np.bincount(parts, minlength=k).astype(np.float64)
-    pairs = sizes * (sizes - 1) / 2
+    links, sizes = count_inside(graph, parts, k, Workers(1) if workers is None else workers)
+    pairs = pairs_of(sizes)
     between = max(graph.n_pairs - pairs.sum(), 1.0)
     value = np.empty(k + 1)
     value[:k] = (links + 1.0) / (np.maximum(pairs, links) + 2.0)
-    value[k] = (float((~inside).sum()) + 1.0) / (between + 2.0)
+    value[k] = (float(graph.n_edges - links.sum()) + 1.0) / (between + 2.0)
     if model.background is not None:
         value[k] = model.background
     total = np.append(pairs, between) + 2.0

@@ -159,7 +159,7 @@ class Svi:
         if self.options.start == "random":
             parts = nearest_seeds(self.graph, k, rng)
         else:
-            parts = find_parts(self.graph, k, rng)
+            parts = find_parts(self.graph, k, rng, self.workers)
         gamma = (1.0 - PART_SHARE) / k * rng.gamma(NOISE_SHAPE, 1.0 / NOISE_SHAPE, (self.nodes, k))
         gamma[np.arange(self.nodes), parts] += PART_SHARE
         gamma *= self.totals[:, None]

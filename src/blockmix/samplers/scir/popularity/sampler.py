@@ -93,8 +93,10 @@ class PopularityScir:
     def init(self, key: ChainKey) -> PopularityState:
         """Start a chain: from a hard partition, or at random."""
         rng = np.random.default_rng([int(key[0]), int(key[1])])
-        find = random_parts if self.options.start == "random" else find_parts
-        parts = find(self.graph, self.communities, rng)
+        if self.options.start == "random":
+            parts = random_parts(self.graph, self.communities, rng)
+        else:
+            parts = find_parts(self.graph, self.communities, rng, self.workers)
         return self.start_at(start_rows(self.graph, parts, self.model, self.slots, rng))
 
     def init_at(self, key: ChainKey, given: Any) -> PopularityState:

@@ -1,0 +1,150 @@
+"""The passes of local moving over all groups, shared out to the workers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from blockmix.numerics.compile import kernel
+from blockmix.numerics.workers import Workers
+from blockmix.samplers.starts.potts.groups import Groups, Links, Table, mixed, new_table
+from blockmix.samplers.starts.potts.local_moves import (
+    NOBODY,
+    Choices,
+    Parts,
+    Turn,
+    agree,
+    choose,
+    measure,
+    relabel,
+    wake,
+)
+from blockmix.samplers.starts.sharing import share_by_load
+
+# Groups of one batch move at once.
+BATCHES = 16
+# Passes over all groups at most; a pass in which fewer than this share of the groups move is the last.
+PASSES, FEWEST_MOVES = 12, 0.005
+# Where fewer than this share of a batch moved, and it has fewer links than that, one worker tells it to the neighbours.
+FEW_TO_SHARE, MUCH_TO_SHARE = 0.1, 10_000_000
+
+
+@kernel
+def deal_turns(active: np.ndarray, batches: int, salt: int, order: np.ndarray, first: np.ndarray) -> None:
+    """Sort the active groups by batch, a hash of their number; batch b is order[first[b]:first[b + 1]]."""
+    first[:] = 0
+    for g in range(active.shape[0]):
+        if active[g]:
+            first[mixed(g, salt) % batches + 1] += 1
+    for b in range(batches):
+        first[b + 1] += first[b]
+    for g in range(active.shape[0]):
+        if active[g]:
+            b = mixed(g, salt) % batches
+            order[first[b]] = g
+            first[b] += 1
+    for b in range(batches, 0, -1):
+        first[b] = first[b - 1]
+    first[0] = 0
+
+
+@kernel
+def add_loads(order: np.ndarray, groups: Groups, links: Links, load: np.ndarray) -> None:
+    """Set load[i] to the groups and links of all groups before order[i]."""
+    load[0] = 0
+    for i in range(order.shape[0]):
+        g = order[i]
+        total = 1
+        for m in range(groups.first[g], groups.first[g + 1]):
+            row = groups.members[m]
+            total += 1 + links.offsets[row + 1] - links.offsets[row]
+        load[i + 1] = load[i] + total
+
+
+class Movers:
+    """Workers that move the groups of a network at one resolution after the other."""
+
+    def __init__(self, workers: Workers, links: Links, groups: Groups) -> None:
+        self.workers, self.links, self.groups = workers, links, groups
+        count = len(groups.sizes)
+        self.every = np.arange(count, dtype=np.int32)
+        self.load = self._loads(self.every)
+        largest = int(np.diff(self.load).max(initial=0))
+        self.tables = [new_table(min(largest, count)) for _ in range(workers.threads)]
+
+    def _loads(self, order: NDArray[np.int32]) -> NDArray[np.int64]:
+        load = np.empty(len(order) + 1, dtype=np.int64)
+        add_loads(order, self.groups, self.links, load)
+        return load
+
+    def measure(self, resolution: float, fresh: NDArray[np.uint8]) -> None:
+        """Count links inside the groups that are `fresh`, and bound the resolutions at which groups can move."""
+
+        groups, links = self.groups, self.links
+        self.share(lambda table, a, b: measure(a, b, resolution, fresh, groups, links, table))
+
+    def share(self, task: Callable[[Table, int, int], None]) -> None:
+        """Run task(table, begin, end) over all groups, each worker with its own table."""
+        share_by_load(
+            self.workers, 0, len(self.every), self.load, lambda worker, a, b: task(self.tables[worker], a, b)
+        )
+
+    def move(self, resolution: float, salt: int, start: NDArray[np.int32] | None = None) -> NDArray[np.int32]:
+        """Return the part of every group after local moving: from parts of their own, or from those of `start`."""
+        count, parts = len(self.every), self._parts(start)
+        order, cuts = np.empty(count, dtype=np.int32), np.empty(BATCHES + 1, dtype=np.int64)
+        for number in range(PASSES):
+            # New batches in every pass: two groups that keep changing places in one batch would do so for ever.
+            turn = Turn(order, resolution, salt + number, BATCHES, start is None)
+            deal_turns(parts.active, BATCHES, turn.salt, order, cuts)
+            if self._pass(turn, cuts, parts) <= FEWEST_MOVES * count:
+                break
+        return parts.of_group
+
+    def _pass(self, turn: Turn, cuts: NDArray[np.int64], parts: Parts) -> int:
+        """Go through the active groups once, batch by batch; return how many moved."""
+        load, largest = self._loads(turn.order[: cuts[-1]]), int(np.diff(cuts).max())
+        choices = Choices(np.empty(largest, np.int32), np.empty(largest, np.int64), np.empty(largest))
+        ends = pairwise(cuts.tolist())
+        return sum(self._batch(a, b, turn, parts, choices, load) for a, b in ends if a < b)
+
+    def _parts(self, start: NDArray[np.int32] | None) -> Parts:
+        groups, count = self.groups, len(self.every)
+        if start is None:
+            of_group, sizes = self.every.copy(), groups.sizes.copy()
+        else:
+            of_group = start.astype(np.int32)
+            sizes = np.zeros(int(start.max()) + 1, dtype=np.int64)
+            np.add.at(sizes, start, groups.sizes)
+        return Parts(
+            of_group, of_group[groups.of_row], sizes, np.ones(count, dtype=np.uint8),
+            np.zeros(len(sizes), dtype=np.int64), np.full(len(sizes), NOBODY, dtype=np.int64),
+        )  # fmt: skip
+
+    def _batch(
+        self, a: int, b: int, turn: Turn, parts: Parts, choices: Choices, load: NDArray[np.int64]
+    ) -> int:
+        """Let the groups turn.order[a:b] choose, then move."""
+        groups, links = self.groups, self.links
+
+        def choosing(worker: int, begin: int, end: int) -> None:
+            choose(begin, end, a, turn, groups, links, parts, self.tables[worker], choices)
+
+        def relabelling(_: int, begin: int, end: int) -> None:
+            relabel(begin, end, a, turn, groups, parts, choices)
+
+        def waking(_: int, begin: int, end: int) -> None:
+            wake(begin, end, a, turn, groups, links, parts, choices)
+
+        share_by_load(self.workers, a, b, load, choosing)
+        moved = int(agree(a, b, turn, groups, parts, choices))
+        few = moved < FEW_TO_SHARE * (b - a) and load[b] - load[a] < MUCH_TO_SHARE
+        for task in (relabelling, waking) if moved else ():
+            if few:
+                task(0, a, b)
+            else:
+                share_by_load(self.workers, a, b, load, task)
+        return moved
