@@ -104,8 +104,8 @@ def posterior_moments(edges, nodes, alpha, beta, delta):
 
 
 def two_points(means):
-    """(S5) Points and weights of Gauss's rule for Beta(1, theta) laws with these means, one a row."""
-    rules = [roots_jacobi(2, max(1.0 / mean - 2.0, -1.0 + 1e-12), 0.0) for mean in means]
+    """(S5) Points and weights of Gauss's rule for Beta(1, theta) laws with these means (.001 at least), one a row."""
+    rules = [roots_jacobi(2, max(1.0 / max(mean, 1e-3) - 2.0, -1.0 + 1e-12), 0.0) for mean in means]
     return np.array([(1.0 + x) / 2.0 for x, _ in rules]), np.array([w / w.sum() for _, w in rules])
 
 

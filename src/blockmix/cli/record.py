@@ -56,6 +56,7 @@ def record(post: Posterior, threshold: float) -> dict[str, Any]:
         "nodes_in_no_community": post.graph.n_nodes - len(_listed(found)),
         "threshold": threshold,
         "level": found.level,
+        **_in_use(post, found.level),
         "background": post.background_mean,
         "concentration": None if post.concentration is None else post.concentration.mean,
         "concentration_sd": None if post.concentration is None else post.concentration.sd,
@@ -136,6 +137,17 @@ def _bridge(post: Posterior, node: int) -> dict[str, Any]:
             for j in row
             if post.mean[j] >= BRIDGE_SHARE and post.clear[post.community[j]]
         ],
+    }
+
+
+def _in_use(post: Posterior, level: float) -> dict[str, Any]:
+    """Return how many communities are in use in the posterior samples; None where there are none."""
+    count = post.community_count(level=level)
+    mean, lower, upper = (None, None, None) if count is None else count[:3]
+    return {
+        "communities_in_use": mean,
+        "communities_in_use_lower": lower,
+        "communities_in_use_upper": upper,
     }
 
 

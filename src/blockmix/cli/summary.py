@@ -35,6 +35,7 @@ def print_summary(values: dict[str, Any]) -> None:
     if values["communities_chosen_by"] != "user":
         console.print(
             f"{values['communities']:,} communities were allowed: as many as the best hard partition has"
+            f"{_in_use_text(values)}"
         )
     if values["model_chosen_by"] != "user":
         console.print(f"The {values['model']} model was chosen: {printable(values['model_chosen_by'])}")
@@ -47,6 +48,15 @@ def print_summary(values: dict[str, Any]) -> None:
     )
     if values["longer"]:
         console.print(values["longer"])
+
+
+def _in_use_text(values: dict[str, Any]) -> str:
+    """Say how many of them are in use in the posterior samples."""
+    if values["communities_in_use"] is None:
+        return ""
+    low, high = values["communities_in_use_lower"], values["communities_in_use_upper"]
+    number = f"{low:,}" if low == high else f"{low:,} to {high:,}"
+    return f"; {number} of them are in use ({values['level']:.0%} of posterior samples)"
 
 
 def _print_communities(console: Console, values: dict[str, Any]) -> None:

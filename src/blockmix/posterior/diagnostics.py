@@ -7,7 +7,7 @@ communities are in the table and do not decide the verdict.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from blockmix.notebook import table_html
 from blockmix.posterior import convergence
+from blockmix.posterior.closed_form.estimate import ClosedForm, estimate
 from blockmix.posterior.quantities import (
     KINDS,
     MATCHED,
@@ -37,7 +38,7 @@ FEWEST_FOR_MEANS = 25.0
 # At most this share of the quantities may miss a limit: so many do by chance.
 MAY_MISS = 0.05
 FEWEST_DRAWS = 8
-_NOT_COLUMNS = ("chains", "draws", "held_out")
+_NOT_COLUMNS = ("chains", "draws", "held_out", "closed_form")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -48,6 +49,7 @@ class DiagnosticsTable(_Table):
     strength"; or "matched strength", "matched membership", which depend on how the communities of the chains were
     matched and do not count for the verdict. R-hat is NaN with one chain, and all statistics are for a quantity
     that never changed. `held_out` tells whether pairs were held out, so that predictions could be checked.
+    `closed_form` says by how much the closed form for non-links moves results, where the run had it.
     """
 
     quantity: list[str]
@@ -61,6 +63,7 @@ class DiagnosticsTable(_Table):
     chains: int
     draws: int
     held_out: bool = True
+    closed_form: ClosedForm | None = None
 
     def columns(self) -> dict[str, Any]:
         """Return the columns by name, ready for a data frame: `pandas.DataFrame(table.columns())`."""
@@ -78,6 +81,8 @@ class DiagnosticsTable(_Table):
         parts = [self._agreement(), self._size(), self.matching] if self._enough else [self._too_little()]
         if not self.held_out:
             parts.append("Nothing was held out: predictions were not checked.")
+        if self.closed_form is not None:
+            parts.append(str(self.closed_form))
         return " ".join(part for part in parts if part)
 
     @property
@@ -178,6 +183,10 @@ class DiagnosticsTable(_Table):
             "share_above_r_hat_limit": self.share_above if self.known else None,
             "matched_quantities": int(matched.sum()),
             "matched_above_r_hat_limit": int((apart & matched).sum()),
+            "closed_form_moves_memberships": None
+            if self.closed_form is None
+            else self.closed_form.memberships,
+            "closed_form_moves_strengths": None if self.closed_form is None else self.closed_form.strengths,
         }
 
     @property
@@ -246,7 +255,8 @@ def diagnostics(post: Posterior) -> DiagnosticsTable:
     """Compute the table for a posterior, from the samples at sweeps that all chains have kept."""
     samples = common_samples(post.draws)
     enough = len(samples) > 0 and len(samples[0]) >= convergence.FEWEST_DRAWS
-    return table_of(list(quantities(post, samples)) if enough else [], samples, post.held_out is not None)
+    table = table_of(list(quantities(post, samples)) if enough else [], samples, post.held_out is not None)
+    return replace(table, closed_form=estimate(post))
 
 
 def invariant_diagnostics(run: Followed, draws: Sequence[Sequence[PosteriorSample]]) -> DiagnosticsTable:

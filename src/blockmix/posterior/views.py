@@ -48,6 +48,19 @@ class Concentration(NamedTuple):
     sd: float
 
 
+class CommunityCount(NamedTuple):
+    """How many communities are in use: mean over posterior samples, central interval, and the share of each number.
+
+    A community is in use in a sample if at least three nodes with links have their largest membership there, and it is
+    stronger than the background.
+    """
+
+    mean: float
+    lower: int
+    upper: int
+    shares: dict[int, float]
+
+
 class Popularity(NamedTuple):
     """One row of a `PopularityTable`."""
 

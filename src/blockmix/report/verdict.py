@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from blockmix.posterior.closed_form.estimate import ADVICE
 from blockmix.posterior.diagnostics import DiagnosticsTable
 from blockmix.posterior.posterior import Posterior
 from blockmix.posterior.predictive.words import degree_text, range_text
@@ -43,6 +44,7 @@ def remarks(post: Posterior) -> list[Remark]:
         _calibration(post),
         _degrees(post),
         _held_out(post),
+        _closed_form(post.diagnostics()),
     ]
     return sorted((r for r in found if r is not None), key=lambda r: not r.serious)
 
@@ -133,7 +135,9 @@ def _chains(table: DiagnosticsTable, longer: str = "") -> Remark | None:
         headline, _, advice = table.matching.partition(": ")
         return Remark(False, f"{headline}.", advice) if headline else None
     # What was not held out has a remark of its own.
-    headline, *rest = _SENTENCE_ENDS.split(replace(table, held_out=True).verdict, maxsplit=1)
+    headline, *rest = _SENTENCE_ENDS.split(
+        replace(table, held_out=True, closed_form=None).verdict, maxsplit=1
+    )
     return Remark(table.known and table.disagree, headline, " ".join(filter(None, [*rest, longer])))
 
 
@@ -149,6 +153,13 @@ def _degrees(post: Posterior) -> Remark | None:
         f"model={advice}" if advice else "See the table by degree before using the probabilities themselves."
     )
     return Remark(False, headline, end) if headline else None
+
+
+def _closed_form(table: DiagnosticsTable) -> Remark | None:
+    """Warn where the closed form for non-links moves results by more than is easily ignored."""
+    if table.closed_form is None or not table.closed_form.much:
+        return None
+    return Remark(False, table.closed_form.headline, ADVICE)
 
 
 def _held_out(post: Posterior) -> Remark | None:

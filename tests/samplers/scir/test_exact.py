@@ -208,10 +208,13 @@ def draw_memberships(totals, nodes, communities, rng):
         ([(0, 1), (1, 2), (2, 3), (0, 3)], 5, 3, 3.0),
         ([(0, 1), (1, 2), (3, 4)], 5, 10, 10.0),
         ([(0, 1), (1, 2)], 4, 2, None),
+        ([(0, 1), (1, 2), (0, 2), (3, 4), (4, 5), (2, 3)], 6, 2, 0.3),
+        ([(0, 1), (1, 2), (0, 2), (2, 3), (3, 4), (4, 5)], 7, 3, None),
+        ([(0, 1), (1, 2), (2, 3), (0, 3), (4, 5), (5, 6), (0, 4)], 8, 3, 3.0),
     ],
 )
 def test_the_default_is_the_posterior_of_tiny_networks(edges, nodes, communities, total):
-    """Default options and priors, against importance sampling from the prior, all within .05 sd.
+    """Default options and priors of the paper's model, against importance sampling from the prior, all within .05 sd.
 
     K alpha is given, or learned with the rest.
     """

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from blockmix.graph.graph import Graph
     from blockmix.posterior.answers.compare import Comparison
     from blockmix.posterior.posterior import Posterior
+    from blockmix.posterior.views import CommunityCount
 
 Pairs = Iterable[Sequence[Label]]
 
@@ -42,6 +43,16 @@ class Answers:
         from blockmix.posterior.answers.of_nodes import node_memberships
 
         return node_memberships(self._post, label, level)
+
+    def community_count(self, *, level: float = 0.9) -> CommunityCount | None:
+        """Return how many communities are in use, over the posterior samples of all chains; None without samples.
+
+        With `communities="auto"` this is how sure the number is: the chains have starts of their own, and spare
+        communities may stay empty. There cannot be more than the model was given.
+        """
+        from blockmix.posterior.answers.of_communities import community_count
+
+        return community_count(self._post, level)
 
     def members(self, community: int, *, top: int | None = None, level: float = 0.9) -> Answer:
         """Return the members of a community with their shares, strongest first; `top` limits how many."""

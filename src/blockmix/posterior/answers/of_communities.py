@@ -15,13 +15,52 @@ from blockmix.posterior.answers.kernels import add_all_block_links, add_block_li
 from blockmix.posterior.answers.shares import check_community, check_top, labels_of, mean_shares
 from blockmix.posterior.answers.table import Answer
 from blockmix.posterior.covers.complete import sure_members
-from blockmix.posterior.views import beta_interval
+from blockmix.posterior.views import CommunityCount, beta_interval
+from blockmix.tables.samples import PosteriorSample
 
 if TYPE_CHECKING:
     from blockmix.posterior.posterior import Posterior
 
 # Up to so many communities links are counted for all pairs of them, in a matrix of at most 32 MB.
 _MATRIX = 2000
+# Fewer nodes are a leftover, not a community, as where the number is chosen (`starts/choose.py`).
+_LEAST_NODES = 3
+
+
+def community_count(post: Posterior, level: float) -> CommunityCount | None:
+    """See `Posterior.community_count`."""
+    linked, shares = ~post.unlinked, np.zeros(post.n_communities + 1)
+    for weight, chain in zip(post.chain_weights, post.draws, strict=True):
+        for sample in chain:
+            shares[_in_use(sample, linked)] += weight / len(chain)
+    if not shares.any():
+        return None
+    shares /= shares.sum()
+    below = np.cumsum(shares)
+    lower, upper = (
+        int(np.searchsorted(below, tail, side="right")) for tail in ((1 - level) / 2, (1 + level) / 2)
+    )
+    found = {int(count): float(shares[count]) for count in np.flatnonzero(shares)}
+    return CommunityCount(
+        float(shares @ np.arange(len(shares))), lower, min(upper, post.n_communities), found
+    )
+
+
+def _in_use(sample: PosteriorSample, linked: NDArray[np.bool_]) -> int:
+    """Count the communities that are the largest of enough nodes in a sample, and stronger than the background."""
+    row = np.repeat(np.arange(len(sample.counts)), sample.counts)
+    most = np.zeros(len(sample.counts), dtype=sample.weights.dtype)
+    np.maximum.at(most, row, sample.weights)
+    largest = sample.weights == most[row]
+    node, community = row[largest], sample.communities[largest]
+    # Of equal weights the first counts.
+    counts = linked[node] & (np.diff(node, prepend=-1) > 0)
+    found = community[counts]
+    probability = sample.probabilities
+    if probability.ndim == 2:
+        return int(np.count_nonzero(np.bincount(found) >= _LEAST_NODES))
+    nodes = np.bincount(found, minlength=len(probability) - 1)
+    return int(np.count_nonzero((nodes >= _LEAST_NODES) & (probability[:-1] > probability[-1])))
 
 
 def members(post: Posterior, community: int, top: int | None, level: float) -> Answer:

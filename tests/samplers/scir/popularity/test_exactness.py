@@ -15,14 +15,16 @@ from blockmix.graph.graph import Graph
 from blockmix.graph.split import no_hold_out
 from blockmix.model import Model
 from blockmix.numerics.workers import Workers
+from blockmix.samplers.scir.concentration import LEAST, MOST
 from blockmix.samplers.scir.popularity.options import PopularityOptions
 from blockmix.samplers.scir.popularity.sampler import PopularityScir
 
 PAIR, PATH, TRIANGLE = [(0, 1)], [(0, 1), (1, 2)], [(0, 1), (1, 2), (0, 2)]
 STAR, KITE = [(0, 1), (0, 2), (0, 3)], [(0, 1), (1, 2), (2, 3), (0, 3), (3, 4)]
+BRIDGE = [(0, 1), (1, 2), (0, 2), (2, 3), (3, 4), (4, 5)]
 RATES, OTHER_RATES, BACKGROUND = (2.0, 0.4), (1.2, 0.4), 0.15
 ALPHA = 0.7
-COMPARISONS = 9 * 12 + 2 * 9
+COMPARISONS = 9 * 12 + 3 * 9
 FALSE_ALARM = 1e-3 / COMPARISONS
 # A birth below this is left out; at alpha = 0.7 that is a share smallest^alpha of the time.
 SMALLEST = 1e-9
@@ -169,7 +171,12 @@ def test_amounts_give_the_posterior_of_amounts(tiny, edges, nodes, weights):
 
 
 def prior_draws(nodes, alpha, eta, rng, size):
-    """Draws of (DC2) with two communities: popularities, memberships in the first, rates with the background, rho."""
+    """Draws of (DC2) with two communities: popularities, memberships in the first, rates with the background, rho.
+
+    Without alpha, K alpha is drawn from its prior (Q1).
+    """
+    if alpha is None:
+        alpha = np.clip(rng.exponential(size=(size, 1)), LEAST, MOST) / 2.0
     rho = 1.0 / rng.random(size) - 1.0
     r = rng.gamma(rho[:, None], 1.0 / rho[:, None], (size, nodes))
     pi = rng.beta(alpha, alpha, (size, nodes))
@@ -210,13 +217,16 @@ def weighted_means(edges, nodes, alpha, eta, size=80_000, repeats=40):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("edges", "nodes", "eta"), [(STAR, 4, (1.0, 1.0)), (KITE, 5, (2.0, 3.0))])
-def test_rates_background_and_spread_are_learned_with_the_rest(edges, nodes, eta):
+@pytest.mark.parametrize(
+    ("edges", "nodes", "eta", "alpha"),
+    [(STAR, 4, (1.0, 1.0), ALPHA), (KITE, 5, (2.0, 3.0), ALPHA), (BRIDGE, 6, (1.0, 1.0), None)],
+)
+def test_rates_background_and_spread_are_learned_with_the_rest(edges, nodes, eta, alpha):
     """One chain of 60,000 sweeps in 40 batches; the draws of the prior have errors of their own."""
-    exact = weighted_means(edges, nodes, ALPHA, eta)
+    exact = weighted_means(edges, nodes, alpha, eta)
     options = PopularityOptions(slots=2, smallest=SMALLEST, start="random")
     with Workers(1) as workers:
-        model = Model(2, alpha=ALPHA, eta=eta, kind="popularity")
+        model = Model(2, alpha=alpha, eta=eta, kind="popularity")
         sampler = PopularityScir(no_hold_out(Graph.from_edges(edges)), model, options, workers)
         state, values = sampler.init((3, 4)), []
         for sweep in range(60_500):
@@ -229,7 +239,7 @@ def test_rates_background_and_spread_are_learned_with_the_rest(edges, nodes, eta
                 )
     found = functions(*map(np.array, zip(*values, strict=True))).reshape(40, -1, exact.shape[1]).mean(axis=1)
     assert agree(found, exact)
-    assert not agree(found, weighted_means(edges, nodes, ALPHA, (eta[0] + 0.5, eta[1])))
+    assert not agree(found, weighted_means(edges, nodes, alpha, (eta[0] + 0.5, eta[1])))
 
 
 def agree(found, exact):
