@@ -136,11 +136,12 @@ def test_the_truth_ranks_uniformly_among_samples_of_the_default_in_hard_cases(no
 
 
 @pytest.mark.slow
-def test_the_closed_form_underestimates_strengths_near_one_and_nothing_else_on_sparse_networks():
+def test_the_closed_form_overestimates_strengths_near_one_on_sparse_networks():
     options = {**ONE_CHAIN, "exact": False}
     table = rank_table(harness.Setup("scir", 60, LARGE_STRENGTHS, options), 120)
-    assert harness.failures(table, FALSE_ALARM) == ["strength 3"]
-    assert mean_rank(table, "strength 3") > 0.55
+    wrong = ["strength 2", "strength 3", "probability of all pairs"]
+    assert harness.failures(table, FALSE_ALARM) == wrong
+    assert max(mean_rank(table, quantity) for quantity in wrong) < 0.4
 
 
 @pytest.mark.slow
