@@ -106,10 +106,7 @@ def test_agreement_predicts_as_the_result_does(post):
     watched.predictor.add_sample(sample, pairs, found)
     post.predictor.add_sample(sample, pairs, expected)
     np.testing.assert_allclose(found, expected)
-    chains = [
-        SimpleNamespace(summary=lambda c=c: SimpleNamespace(kept=SimpleNamespace(samples=list(c))))
-        for c in post.draws
-    ]
+    chains = [SimpleNamespace(draws=lambda c=c: list(c)) for c in post.draws]
     assert "popularity" in set(watched.check(chains).kind)
 
 
