@@ -34,7 +34,7 @@ def test_the_file_is_read_as_the_options_say(mails, tmp_path, monkeypatch):
         seen.append(graph)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("blockmix.inference.select.select_communities", no_fit)
+    monkeypatch.setattr("blockmix.inference.choices.select.select_communities", no_fit)
     (tmp_path / "people.csv").write_text("id,age\nann1,3\nzoe,4\n")
     options = ("--sep", ";", "--no-header", "--columns", "3,4", "--weights", "5", "--format", "edges")
     blockmix("select-k", mails, *options, "--nodes", tmp_path / "people.csv")

@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from blockmix.graph.graph import Graph
     from blockmix.graph.reading.read import read_graph
     from blockmix.graph.split import HeldOut, hold_out
+    from blockmix.inference.choices.select import select_communities
     from blockmix.inference.fit import fit
     from blockmix.inference.progress import Report
     from blockmix.inference.resume import resume
-    from blockmix.inference.select import select_communities
     from blockmix.model.hyper import Model
     from blockmix.posterior.posterior import Posterior
     from blockmix.posterior.storage import load
@@ -56,7 +56,7 @@ _WHERE = {
     "planted": "generators.planted",
     "read_graph": "graph.reading.read",
     "resume": "inference.resume",
-    "select_communities": "inference.select",
+    "select_communities": "inference.choices.select",
     "simulate": "generators.simulate",
 }
 

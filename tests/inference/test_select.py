@@ -8,8 +8,8 @@ import pytest
 import blockmix as bm
 from blockmix.errors import InputError
 from blockmix.graph.split import hold_out
-from blockmix.inference import select
-from blockmix.inference.select import Selection, select_communities
+from blockmix.inference.choices import select
+from blockmix.inference.choices.select import Selection, select_communities
 
 
 def links_of(graph):

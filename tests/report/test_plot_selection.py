@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from blockmix.inference.select import Selection
+from blockmix.inference.choices.select import Selection
 
 pytest.importorskip("matplotlib")
 

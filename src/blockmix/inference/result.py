@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import platform
 import sys
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from typing import Any, cast
 
 import numpy as np
@@ -18,7 +18,7 @@ from blockmix.inference.loop import RunResult
 from blockmix.inference.request import FitRequest
 from blockmix.posterior.evidence import Memberships, community_evidence
 from blockmix.posterior.merge import merge_chains, reorder
-from blockmix.posterior.pooling import equal_pool, pool_chains, pooled_forecast
+from blockmix.posterior.pooling import Pool, equal_pool, pool_chains, pooled_forecast
 from blockmix.posterior.posterior import HeldOutPairs, Posterior, WeightPredictions
 from blockmix.samplers.live import WeighingChain
 from blockmix.tables.summary import ChainSummary
@@ -35,18 +35,7 @@ def build_posterior(
     """Weigh and pool the chains, number the communities, and record the provenance."""
     model = request.prior
     summaries, at = [chain.summary() for chain in result.chains], result.position
-    forecasts = np.clip([chain.forecast() for chain in result.chains], 0.0, 1.0)
-    pool, held_out = equal_pool(len(summaries)), None
-    if data.n_pairs:
-        scored = forecasts[:, : data.n_pairs]
-        pool = pool_chains(scored, data.links, data.density)
-        pooled = np.clip(pooled_forecast(scored, data.links, data.density), 0.0, 1.0)
-        matched = np.clip(pool.weights @ forecasts[:, data.n_pairs :], 0.0, 1.0)
-        held_out = HeldOutPairs(
-            data.pairs, data.links, pooled, data.density, data.kind, data.fraction, data.matched, matched
-        )
-        if model.weights is not None:
-            held_out = replace(held_out, weights=_weight_predictions(data, result, pool.weights))
+    pool, held_out = _pooled_predictions(data, result, model.weights is not None)
     merged = merge_chains(summaries, model.communities, pool.weights)
     mean, sd = _pooled_strengths(summaries, merged.numbers, pool.weights)
     if mean.ndim == 1 and summaries[0].popularity is None:
@@ -101,6 +90,22 @@ def build_posterior(
         provenance=provenance,
         **_popularity(summaries, pool.weights),
     )
+
+
+def _pooled_predictions(data: HeldOut, result: RunResult, weighted: bool) -> tuple[Pool, HeldOutPairs | None]:
+    """Return how chains are weighed, and what all of them together predict of the held-out pairs."""
+    if not data.n_pairs:
+        return equal_pool(len(result.chains)), None
+    forecasts = np.clip([chain.forecast() for chain in result.chains], 0.0, 1.0)
+    scored = forecasts[:, : data.n_pairs]
+    pool = pool_chains(scored, data.links, data.density)
+    pooled = np.clip(pooled_forecast(scored, data.links, data.density), 0.0, 1.0)
+    matched = np.clip(pool.weights @ forecasts[:, data.n_pairs :], 0.0, 1.0)
+    weights = _weight_predictions(data, result, pool.weights) if weighted else None
+    held_out = HeldOutPairs(
+        data.pairs, data.links, pooled, data.density, data.kind, data.fraction, data.matched, matched, weights
+    )
+    return pool, held_out
 
 
 def _weight_predictions(data: HeldOut, result: RunResult, weights: NDArray[np.float64]) -> WeightPredictions:

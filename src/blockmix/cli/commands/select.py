@@ -73,8 +73,8 @@ def select_k(
       blockmix select-k edges.txt -g 5,10,20,40 --plot k.png
       blockmix select-k mails.csv --columns sender,receiver --nodes people.csv
     """
+    from blockmix.inference.choices.select import select_communities
     from blockmix.inference.request import FitRequest
-    from blockmix.inference.select import select_communities
 
     if plot is not None:
         from blockmix.errors import optional

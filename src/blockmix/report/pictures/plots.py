@@ -15,7 +15,7 @@ import numpy as np
 
 from blockmix.errors import InputError, optional
 from blockmix.graph.labels import Label
-from blockmix.inference.select import Selection
+from blockmix.inference.choices.select import Selection
 from blockmix.posterior.posterior import Posterior
 from blockmix.report.communities import Findings
 from blockmix.report.pictures.colours import PALETTE, REST
