@@ -14,6 +14,7 @@ strengths, is left out. It holds for chains of any engine: nothing but samples i
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -91,7 +92,7 @@ def estimate(post: Posterior) -> ClosedForm | None:
     found = [_of_chain(chain, draws, run) for chain, draws in chosen]
     strengths = np.concatenate([shifts for _, shifts in found])
     return ClosedForm(
-        float(np.sqrt(max(np.mean([square for square, _ in found]), 0.0))),
+        math.sqrt(max(float(np.mean([square for square, _ in found])), 0.0)),
         float(np.sqrt(np.mean(strengths**2))) if len(strengths) else 0.0,
     )
 
