@@ -11,7 +11,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 FIGURE = ROOT / "docs" / "figures" / "layers.svg"
-SHARED = ("langevin", "starts")
+SHARED = ("langevin", "ranks", "starts")
 # What layers are for, with the colour of each group; a group ends with the layer named.
 GROUPS = (
     ("foundations", "tables", "#dbe7f5"),
