@@ -15,6 +15,7 @@ from blockmix.numerics.workers import Workers
 from blockmix.samplers.contract import Sampler
 from blockmix.samplers.data import small_network
 from blockmix.samplers.live import chain_of
+from blockmix.samplers.starts.reducing import reduced
 
 # Types of arrays depend on the number of communities up to here; more would only make the trial slower.
 MOST_COMMUNITIES = 300
@@ -27,6 +28,8 @@ def compile_kernels(sampler: Sampler, request: FitRequest) -> None:
     samples and the posterior itself run every kernel that the real fit and its result will call.
     """
     sampler.compile()
+    # A start merges parts only where it has found more than K of them: on six nodes it may not.
+    reduced(np.ones(3, dtype=np.int64), np.arange(3, dtype=np.int32), 2)
     data = small_network(request.weight_law is not None)
     trial = replace(
         request, communities=min(request.prior.communities, MOST_COMMUNITIES), chains=1, init=None
