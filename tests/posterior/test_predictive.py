@@ -175,14 +175,15 @@ def unequal():
     return bm.planted(300, 3, degree=12, degrees="powerlaw", overlap=(1, 1), seed=2)
 
 
-def test_degrees_that_the_model_does_not_fit_are_found_and_the_popularity_model_fits_them(unequal):
+def test_degrees_that_the_model_does_not_fit_are_found_and_the_popularity_model_comes_nearer(unequal):
     options = {"seed": 1, "sweeps": 120, "chains": 2, "threads": 1, "held_out": 0.1, "progress": False}
     plain = bm.fit(unequal.graph, 3, **options).predictive_checks()
     assert {"spread of degrees", "largest degree"} <= {plain.statistic[i] for i in np.flatnonzero(plain.off)}
     assert 'model="popularity" fits degrees' in plain.verdict
     popular = bm.fit(unequal.graph, 3, model="popularity", **options).predictive_checks()
     assert "spread of degrees" not in {popular.statistic[i] for i in np.flatnonzero(popular.off)}
-    # The largest of power-law degrees may be outside its interval; it is far nearer than without popularities.
+    # The largest of power-law degrees is predicted too small with popularities too, outside of its interval with
+    # seeds 1 and 4 of the fit and inside with 2 and 3; its error is 0.18 to 0.21 of that without them.
     at = list(popular.statistic).index("largest degree")
     far, near = (abs(table.observed[at] - table.mean[at]) for table in (plain, popular))
     assert near < 0.5 * far
