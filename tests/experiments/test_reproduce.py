@@ -14,7 +14,7 @@ from blockmix.experiments import FIGURES, find_figure
 from blockmix.experiments import run as running
 from blockmix.experiments.methods import STARTS
 from blockmix.experiments.text import CLAIMS
-from blockmix.experiments.trial import is_converged, run_trial
+from blockmix.experiments.trial import run_trial
 from blockmix.graph.datasets.load import load_dataset
 from blockmix.inference import fit as fit_function
 from blockmix.samplers import sampler_options
@@ -55,13 +55,33 @@ def test_a_figure_leaves_a_table_a_picture_and_claims_and_is_not_run_twice(tmp_p
     assert {row["converged"] for row in rows} <= {"0", "1"}
     assert "Every method starts at random" in claims.read_text("utf-8")
     # one outcome is lost, as if the run had been stopped: only that one is made again
-    lost = sorted((tmp_path / "figure1" / "trials").glob("*.json"))[0]
+    lost = sorted((tmp_path / "trials").glob("*.json"))[0]
     lost.write_text(lost.read_text("utf-8")[:100])
     made = []
     monkeypatch.setattr(running, "run_trial", lambda trial: made.append(trial) or run_trial(trial))
     running.reproduce([small_figure()], tmp_path, QUICK, jobs=1, say=messages.append)
     assert len(made) == 1
-    assert any("4 of 5 trials are there already" in line for line in messages)
+    assert any("4 of 5 runs are there already" in line for line in messages)
+
+
+@pytest.mark.usefixtures("_data")
+def test_what_two_figures_share_is_run_once_and_shown_by_both(tmp_path, monkeypatch):
+    """Runs that differ in panel, name and place alone are one; another seed is another run."""
+    first = small_figure(methods=("scir",))
+    trial = first.trials(True)[0]
+    there = {"figure": "figure4", "panel": "Another", "method": "other", "x": 3.0}
+    second = replace(first, name="figure4", trials=lambda quick: [replace(trial, **there)])
+    third = replace(first, name="figure6", trials=lambda quick: [replace(trial, seed=2)])
+    made = []
+    monkeypatch.setattr(running, "run_trial", lambda trial: made.append(trial) or run_trial(trial))
+    running.reproduce([first, second, third], tmp_path, QUICK, jobs=1, say=lambda text: None)
+    assert [trial.seed for trial in made] == [1, 2]
+    rows = []
+    for name in ("figure1", "figure4"):
+        with (tmp_path / f"{name}.csv").open(encoding="utf-8") as file:
+            rows += list(csv.DictReader(file))
+    assert (rows[0]["panel"], rows[1]["panel"], rows[1]["method"]) == ("Synthetic", "Another", "other")
+    assert rows[0]["perplexity"] == rows[1]["perplexity"]
 
 
 @pytest.mark.usefixtures("_data")
@@ -100,7 +120,7 @@ def test_a_trial_that_was_cut_short_is_not_kept(tmp_path, monkeypatch):
     done = CliRunner().invoke(app, ["reproduce", "figure1", "--quick", "-o", str(tmp_path), "--jobs", "1"])
     assert done.exit_code == 130
     assert "the same command goes on from there" in done.stderr
-    assert not list((tmp_path / "figure1" / "trials").glob("*.json"))
+    assert not list((tmp_path / "trials").glob("*.json"))
 
 
 def test_what_no_figure_shows_is_among_the_claims_with_its_evidence():
@@ -140,16 +160,6 @@ def test_both_starts_go_to_folders_of_their_own(tmp_path, monkeypatch):
     refused = CliRunner().invoke(app, ["reproduce", "figure1", "-o", str(tmp_path), "--held-out", "1.5"])
     assert refused.exit_code == 2
     assert "must be a share between 0 and 1" in refused.stderr
-
-
-def test_a_run_has_converged_only_if_it_has_settled_and_moved():
-    times = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
-    assert is_converged(times, [9.0, 8.0, 5.0, 3.0, 3.05, 3.0], 10.0)
-    assert not is_converged(times, [9.0, 8.0, 5.0, 3.2, 3.1, 3.0], 10.0), "still falling"
-    assert not is_converged(times, [9.5] * 6, 10.0), "never moved"
-    assert is_converged(times, [3.0] * 6, 10.0), "a start that was good already"
-    assert not is_converged(times, [9.0, 5.0, 3.0, float("nan"), 3.0, 3.0], 10.0)
-    assert not is_converged([1.0], [3.0], 10.0)
 
 
 def test_the_command_names_the_figures_there_are(tmp_path):

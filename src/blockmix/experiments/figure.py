@@ -67,7 +67,7 @@ def in_both_forms(corrected: bool | None, printed: bool | None) -> str:
 
 
 def if_converged(holds: bool | None, outcomes: Iterable[Outcome]) -> bool | None:
-    """Return the answer, or None where a run that it depends on had not converged (`trial.is_converged`)."""
+    """Return the answer, or None where a run that it depends on had not converged (`convergence.with_convergence`)."""
     return None if any(outcome.figures.get("converged") == 0.0 for outcome in outcomes) else holds
 
 

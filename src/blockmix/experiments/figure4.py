@@ -51,7 +51,7 @@ def trials(quick: bool) -> list[Trial]:
     """List the trials, with svi in all four panels; the paper leaves it out of the last two."""
     return [
         Trial(
-            "figure4", panel, NETWORKS[network], k, m.name, m.sampler, seed, seconds=8.0 if quick else 24.0,
+            "figure4", panel, NETWORKS[network], k, m.name, m.sampler, seed, seconds=2.5 if quick else 6.0,
             options=m.options,
         )
         for panel, (network, k) in PANELS.items() for m in METHODS for seed in range(1, 3 if quick else 4)

@@ -25,7 +25,7 @@ WELL = 1.05
 
 def trials(quick: bool) -> list[Trial]:
     """List trials of step sizes and numbers of strata m (mini-batches of N/m non-links), fixed throughout a run."""
-    seconds, seeds = (4.0, range(1, 3)) if quick else (8.0, range(1, 4))
+    seconds, seeds = (2.0, range(1, 3)) if quick else (3.0, range(1, 4))
     steps = [
         Trial(
             "figure6", f"step{form}", NETWORKS["US-AIR"], 50, f"step {step:g}", "sgmc", seed, seconds, x=step,

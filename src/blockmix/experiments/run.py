@@ -16,10 +16,11 @@ from typing import Any
 
 from blockmix._version import __version__
 from blockmix.errors import InputError
+from blockmix.experiments.convergence import SETTLED, with_convergence
 from blockmix.experiments.figure import Claim, Figure
 from blockmix.experiments.methods import start_of
 from blockmix.experiments.text import CLAIMS
-from blockmix.experiments.trial import HELD_OUT, MOVED, SETTLED, Outcome, Trial, run_trial
+from blockmix.experiments.trial import HELD_OUT, Outcome, Trial, run_trial
 from blockmix.files import write_pieces
 
 Say = Callable[[str], Any]
@@ -44,7 +45,8 @@ class Conditions:
 
 
 def reproduce(figures: Sequence[Figure], folder: Path, under: Conditions, *, jobs: int, say: Say) -> Path:
-    """Run all figures into a folder; trials that an earlier, interrupted call has finished are not run again.
+    """Run all figures into a folder; runs that an earlier call, or another figure, has finished are not made
+    again.
 
     Each figure gets a CSV of every trial, a PNG and its claims; claims.md has those of all figures done so far. A
     figure whose network is missing is left out, and named in an error once the others are done.
@@ -59,12 +61,12 @@ def reproduce(figures: Sequence[Figure], folder: Path, under: Conditions, *, job
             missing[figure.name] = error
             continue
         say(f"{figure.name}: {figure.title}")
-        outcomes = _outcomes(under.trials(figure), folder / figure.name / "trials", jobs, say)
+        outcomes = with_convergence(_outcomes(under.trials(figure), folder / "trials", jobs, say))
         _write_csv(outcomes, folder / f"{figure.name}.csv")
         figure.draw(outcomes).savefig(folder / f"{figure.name}.png")
         title = f"{figure.title}{', quick run' if under.quick else ''}"
-        write_pieces(folder / figure.name / "claims.md", [_claims_table(title, figure.claims(outcomes))])
-    parts = [path.read_text("utf-8") for path in sorted(folder.glob("figure*/claims.md"))]
+        write_pieces(folder / f"{figure.name}.md", [_claims_table(title, figure.claims(outcomes))])
+    parts = [path.read_text("utf-8") for path in sorted(folder.glob("figure?.md"))]
     parts.append(_claims_table("Claims that no figure shows", CLAIMS))
     write_pieces(folder / "claims.md", [_HEAD.format(**_said(under)) + "\n".join(parts)])
     if missing:
@@ -83,8 +85,9 @@ blockmix's forms of them, with the corrections of docs/samplers.md. A verdict is
 to another one, it follows. Every method starts {start}.
 {held_out:g}% of links and as many non-links are held out; perplexity is over these, as in the paper, and no method
 weighs non-links. A run counts as converged if its perplexity changed by at most {settled:g}% over the last third of
-its time and is below {moved:g}% of that of a prediction without communities; a claim about converged perplexity is
-undecided where a run had not converged. Figures in the third column are means over seeds. {machine}
+its time and is nearer, in its logarithm, to the best run of any method on the same split than to a prediction without
+communities; a claim about converged perplexity is undecided where a run had not converged. Figures in the third column
+are means over seeds. {machine}
 
 """
 _WHERE = {
@@ -101,17 +104,17 @@ def _said(under: Conditions) -> dict[str, Any]:
     )
     return {
         "start": _WHERE[under.start], "held_out": 100.0 * under.held_out, "settled": 100.0 * SETTLED,
-        "moved": 100.0 * MOVED, "machine": f"Run on {day} with blockmix {__version__}: {kind}.",
+        "machine": f"Run on {day} with blockmix {__version__}: {kind}.",
     }  # fmt: skip
 
 
 def _outcomes(trials: list[Trial], place: Path, jobs: int, say: Say) -> list[Outcome]:
-    """Return the outcomes of trials, in their order."""
+    """Return the outcomes of trials, in their order; what two figures share, or two panels, is run once."""
     place.mkdir(parents=True, exist_ok=True)
     found = {trial.name: _load(place / f"{trial.name}.json", trial) for trial in trials}
-    left = [trial for trial in trials if found[trial.name] is None]
-    if len(left) < len(trials):
-        say(f"  {len(trials) - len(left)} of {len(trials)} trials are there already")
+    left = [trial for trial in {trial.name: trial for trial in trials}.values() if found[trial.name] is None]
+    if len(left) < len(found):
+        say(f"  {len(found) - len(left)} of {len(found)} runs are there already")
     for done, outcome in enumerate(_run(left, jobs), start=1):
         write_pieces(place / f"{outcome.trial.name}.json", [outcome.to_json()])
         found[outcome.trial.name] = outcome
@@ -120,7 +123,7 @@ def _outcomes(trials: list[Trial], place: Path, jobs: int, say: Say) -> list[Out
             f"  {done}/{len(left)}  {outcome.trial.panel}, {outcome.trial.method}, K={outcome.trial.communities}, "
             f"seed {outcome.trial.seed}: perplexity {scores['perplexity']:.3f}, AUC {scores['auc']:.3f}"
         )
-    return [outcome for trial in trials if (outcome := found[trial.name]) is not None]
+    return [replace(outcome, trial=trial) for trial in trials if (outcome := found[trial.name]) is not None]
 
 
 def _run(trials: list[Trial], jobs: int) -> Any:
@@ -155,7 +158,7 @@ def _load(path: Path, trial: Trial) -> Outcome | None:
         outcome = Outcome.from_json(path.read_text("utf-8"))
     except (OSError, ValueError, KeyError, TypeError):
         return None
-    return outcome if outcome.trial == trial else None
+    return outcome if outcome.trial.run == trial.run else None
 
 
 def _write_csv(outcomes: Sequence[Outcome], path: Path) -> None:

@@ -35,7 +35,7 @@ def reproduce(
     quick: Annotated[
         bool,
         typer.Option(
-            "--quick", help="Shorter runs and fewer seeds: 28 minutes of processor time instead of 130."
+            "--quick", help="Shorter runs and fewer seeds: 16 minutes of processor time instead of 55."
         ),
     ] = False,
     jobs: Annotated[
