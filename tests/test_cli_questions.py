@@ -130,6 +130,13 @@ def test_a_partition_is_printed_or_written_one_community_a_line(tmp_path, number
     assert "give a whole number from 1 on, or auto" in blockmix("partition", edges, "-k", "x").stderr
 
 
+def test_a_partition_of_a_table_takes_the_columns_that_are_chosen(tmp_path):
+    edges = tmp_path / "mails.csv"
+    edges.write_text("when;who;whom\n" + "".join(f"1;p{a};p{b}\n" for a, b in RING))
+    done = blockmix("partition", edges, "--sep", "semicolon", "--columns", "who,whom", "-q")
+    assert sorted(len(line.split("\t")) for line in done.stdout.splitlines()) == [8, 8, 8], done.output
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

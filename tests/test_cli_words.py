@@ -275,3 +275,14 @@ def test_nodes_are_called_by_their_names_on_the_screen_and_in_the_report(cliques
     row = record(bm.load(tmp_path / "run"), 0.1)["community_table"][0]
     assert all(isinstance(label, int) for label in row["strongest_members"])
     assert all(name.startswith("Person ") for name in row["strongest_names"])
+
+
+@pytest.mark.parametrize("name", [None, *get_command(app).commands])
+def test_every_line_of_the_examples_is_in_the_help_as_it_was_written(name):
+    """What a terminal library takes for markup, such as words in square brackets, would be left out."""
+    command = get_command(app) if name is None else get_command(app).commands[name]
+    shown = CliRunner().invoke(app, [*([name] if name else []), "--help"], env={"COLUMNS": "200"}).stdout
+    examples = [line.strip() for line in command.callback.__doc__.split("\b")[-1].splitlines()]
+    examples = [line for line in examples if line.startswith(("blockmix ", "echo "))]
+    assert examples
+    assert [line for line in examples if line not in shown] == []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -102,6 +102,15 @@ WeightLawOption = Annotated[
         rich_help_panel="Model",
     ),
 ]
+
+
+def communities_of(text: str) -> int | Literal["auto"]:
+    """Return what -k names: a number, or auto."""
+    if text == "auto":
+        return "auto"
+    if not (text.isascii() and text.isdigit() and len(text) < 20):
+        raise InputError(f"-k {text}: give a whole number from 1 on, or auto")
+    return int(text)
 
 
 def table_options(

@@ -134,11 +134,13 @@ def ask(
       blockmix ask run similar ann       the nodes most like one
       blockmix ask run none              nodes in no clear community
       blockmix ask run pair ann bob      link probability, shared communities, where a link is made
-      blockmix ask run missing [ann]     the most likely links that are not there
+      blockmix ask run missing           the most likely links that are not there
+      blockmix ask run missing ann       those of a node
       blockmix ask run surprising        the least likely links that are there
       blockmix ask run overlap           communities that share members, nest, or could be one
       blockmix ask run quality           density, conductance and modularity of each community
-      blockmix ask run names [dept]      a name for each community, by members or an attribute
+      blockmix ask run names             a name for each community, by its members
+      blockmix ask run names dept        the same by an attribute of the nodes
       blockmix ask run attribute dept    whether communities go with an attribute of the nodes
       blockmix ask run subgraph 3        the links between the members of a community
       blockmix ask run compare run2      which communities two results share

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
 
@@ -20,6 +20,7 @@ from blockmix.cli.reading import (
     Separator,
     WeightLawOption,
     Weights,
+    communities_of,
     read_network,
     table_options,
 )
@@ -255,7 +256,7 @@ def fit(
 
     # Checked before a large file is read.
     request = FitRequest(
-        communities=_communities(communities), model=model.value, sampler=sampler or "",
+        communities=communities_of(communities), model=model.value, sampler=sampler or "",
         options=_options(sampler, model.value, settings or []), seed=seed, chains=chains, sweeps=sweeps,
         time_limit=time_limit, warm_up=warm_up, held_out=held_out,
         held_out_kind=None if held_out_kind is None else held_out_kind.value, alpha=alpha, background=background,
@@ -281,16 +282,6 @@ def fit(
 def _check_report(no_report: bool, output: Path | None) -> None:
     if no_report and output is None:
         raise InputError("--no-report has no effect without -o: a report is written to the folder only")
-
-
-def _communities(text: str) -> int | Literal["auto"]:
-    """Return what -k names: a number, or auto."""
-    if text == "auto":
-        return "auto"
-    try:
-        return int(text)
-    except ValueError:
-        raise InputError(f"-k must be a whole number or auto, not {text!r}") from None
 
 
 def _options(sampler: str | None, kind: str, settings: list[str]) -> dict[str, Any]:

@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
 from blockmix.cli.guard import Seed, print_json
-from blockmix.cli.reading import Edges, Nodes, read_network
-from blockmix.errors import InputError, printable
+from blockmix.cli.reading import (
+    Columns,
+    Edges,
+    Format,
+    Header,
+    Nodes,
+    Separator,
+    communities_of,
+    read_network,
+    table_options,
+)
+from blockmix.errors import printable
 
 
 def partition(
@@ -28,6 +38,10 @@ def partition(
         typer.Option("-o", "--output", metavar="FILE", help="Write to this file; to the screen by default."),
     ] = None,
     nodes: Nodes = None,
+    format: Format = None,
+    sep: Separator = None,
+    header: Header = None,
+    columns: Columns = None,
     min_size: Annotated[int, typer.Option(metavar="N", min=1, help="Leave out smaller communities.")] = 1,
     seed: Seed = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
@@ -44,8 +58,9 @@ def partition(
     """
     from blockmix.samplers.starts.hard import partition as find_partition
 
-    graph = read_network(edges, nodes, None, quiet)
-    parts = find_partition(graph, _number(communities), seed=seed, min_size=min_size)
+    table = table_options(format, sep, header, columns, None)
+    graph = read_network(edges, nodes, None, quiet, table)
+    parts = find_partition(graph, communities_of(communities), seed=seed, min_size=min_size)
     if output is not None:
         from blockmix.evaluate.cover_files import write_covers
 
@@ -58,11 +73,3 @@ def partition(
             print(printable("\t".join(map(str, part)), keep="\t"))
     elif not quiet:
         print(f"{len(parts):,} communities, the largest of {len(parts[0]) if parts else 0:,} nodes: {output}")
-
-
-def _number(text: str) -> int | Literal["auto"]:
-    if text == "auto":
-        return "auto"
-    if not (text.isascii() and text.isdigit() and len(text) < 10):
-        raise InputError(f"-k {text}: give a whole number from 1 on, or auto")
-    return int(text)
