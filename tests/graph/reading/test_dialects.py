@@ -163,5 +163,5 @@ def test_options_of_tables_do_not_go_with_other_formats(read):
 def test_a_label_with_a_form_feed_is_pointed_out(read, text):
     """It is part of the label, but most files that have one mean a blank."""
     notes = read(text).summary.notes
-    assert notes == (r"a label has control characters, '\x0c1': only blanks and tabs are blank",)
+    assert notes == (r"a label has control characters, '\x0c1': they are part of it and separate nothing",)
     assert read(text.replace("\x0c", "")).summary.notes == ()

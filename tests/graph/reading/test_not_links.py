@@ -88,6 +88,23 @@ def test_what_the_file_may_not_have_meant_is_remarked():
     assert list(read("sender;recipients\nann;bob\nbob;cem\n", header=True).labels) == ["ann", "bob", "cem"]
 
 
+@pytest.mark.parametrize(
+    ("one", "other", "shown"),
+    [
+        ("Ann", "ann", "'Ann' and 'ann'"),
+        ("ann  lee", " ann lee", "'ann  lee' and ' ann lee'"),
+        ("e\u0301", "\u00e9", r"'e\u0301' and '\xe9'"),
+        ("ann", "ann\u200b", r"'ann' and 'ann\u200b'"),
+        ("\uff21nn", "ann", r"'\uff21nn' and 'ann'"),
+    ],
+)
+def test_two_labels_that_a_reader_cannot_tell_apart_are_remarked(one, other, shown):
+    graph = read(f'"{one}",bob\n"{other}",cem\nbob,cem\n')
+    assert graph.n_nodes == 4
+    assert f"one label looks like another one, as {shown}: if they are one node" in str(graph.summary)
+    assert "looks like another" not in str(read(f'"{one}",bob\n"{one}",cem\nbob,anna\n').summary)
+
+
 @pytest.mark.parametrize("header", ["date,caller,callee,s", "t,Origin,Destination,n", "x,Quelle,Ziel,y"])
 def test_the_ends_of_a_link_have_many_names(header):
     graph = read(f"{header}\n2020,ann,bob,1\n2021,bob,cem,1\n")

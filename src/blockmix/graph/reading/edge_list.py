@@ -255,7 +255,9 @@ def _notes(top: Preamble, listed: _Listed, labels: Labels) -> tuple[str, ...]:
             "if it is a header, remove it or start it with #"
         )
     if (odd := labels.with_control()) is not None:
-        notes.append(f"a label has control characters, {readable(odd)}: only blanks and tabs are blank")
+        notes.append(
+            f"a label has control characters, {readable(odd)}: they are part of it and separate nothing"
+        )
     return tuple(notes)
 
 

@@ -1,11 +1,12 @@
 """What may be wrong with a list of links that could be read: remarks for the summary, no errors.
 
 Column names that are not recognised become two nodes, linked to each other alone; cells without a value become a node
-called "nan". Both are links like any other, and only the user knows.
+called "nan"; one name written in two ways becomes two nodes. All are links like any other, and only the user knows.
 """
 
 from __future__ import annotations
 
+import unicodedata
 from dataclasses import replace
 
 import numpy as np
@@ -17,6 +18,8 @@ from blockmix.graph.graph import Graph
 _NO_VALUE = ("nan", "NaN", "NAN", "null", "NULL", "None", "NA", "N/A", "#N/A", "<NA>", "undefined")
 # A list this short may well begin with a pair of its own.
 _FEWEST_LINKS = 3
+# Labels are compared in networks of up to so many nodes: a tenth of a second.
+_MOST_COMPARED = 50_000
 
 
 def with_doubts(graph: Graph, header_unknown: bool) -> Graph:
@@ -29,7 +32,7 @@ def with_doubts(graph: Graph, header_unknown: bool) -> Graph:
     """
     if graph.summary is None or graph.labels.kind != "text":
         return graph
-    notes = [*(_unknown_header(graph) if header_unknown else []), *_missing_values(graph)]
+    notes = [*(_unknown_header(graph) if header_unknown else []), *_missing_values(graph), *_alike(graph)]
     return (
         replace(graph, summary=replace(graph.summary, notes=(*graph.summary.notes, *notes)))
         if notes
@@ -64,6 +67,38 @@ def _missing_values(graph: Graph) -> list[str]:
             for node in same.tolist()
         ]
     return found
+
+
+def _alike(graph: Graph) -> list[str]:
+    """Name labels that differ only in capital letters, in blanks or in how characters are encoded."""
+    if graph.n_nodes > _MOST_COMPARED:
+        return []
+    first: dict[str, str] = {}
+    pairs = []
+    for label in map(str, graph.labels):
+        other = first.setdefault(_as_read(label), label)
+        if other != label:
+            pairs.append((other, label))
+    if not pairs:
+        return []
+    count = "one label looks" if len(pairs) == 1 else f"{len(pairs):,} labels look"
+    # Codes of characters that are not ASCII show what differs where the characters look the same.
+    one, other = (readable(label.encode("unicode_escape").decode()) for label in pairs[0])
+    return [
+        f"{count} like another one, as {one} and {other}: if they are one node, write them in the same way"
+    ]
+
+
+def _as_read(label: str) -> str:
+    """Return what a reader sees in a label: without case, blanks at its ends, and what is not shown.
+
+    >>> _as_read(" Ann  Lee") == _as_read("ann lee\\u200b"), _as_read("e\\u0301") == _as_read("\\u00e9")
+    (True, True)
+    """
+    if not label.isascii():
+        label = unicodedata.normalize("NFKC", label)
+        label = "".join(c for c in label if unicodedata.category(c) != "Cf")
+    return " ".join(label.casefold().split())
 
 
 def _links(count: int) -> str:
