@@ -38,20 +38,23 @@ LATER_IMPORTS = {
     ("posterior/answers/methods.py", "blockmix.report.pictures.blocks.plot_blocks"),
 }
 # Modules that every layer may import.
-SHARED = {"errors", "files", "notebook", "stored", "_version"}
+SHARED = {"errors", "files", "lazy", "notebook", "stored", "_version"}
 # Folders of samplers/ that several samplers share; every other one is a sampler.
 SHARED_BY_SAMPLERS = {"langevin", "starts", "ranks"}
 # A longer listing has no visible order; a folder that outgrows it is split.
 MOST_FILES = 14
 # More parameters than this are for options that a person chooses by name: the public functions and the commands.
-MOST_PARAMETERS = 10
+MOST_PARAMETERS = 8
 LONG_SIGNATURES = {
     "cli/commands/fit.py:fit",
     "cli/commands/networks.py:simulate",
+    "cli/commands/partition.py:partition",
+    "cli/commands/resume.py:resume",
     "cli/commands/select.py:select_k",
+    "generators/abcd.py:abcd",
+    "generators/planted.py:planted",
     "generators/simulate.py:simulate",
     "inference/fit.py:fit",
-    "numerics/cir.py:cir_step",
     "sklearn.py:MixedMembership.__init__",
 }
 # What an import may cost; the fastest of several counts, since the others measure what else the machine does.
@@ -205,7 +208,7 @@ def functions_of(path):
             yield f"{owner}.{node.name}" if owner else node.name, node.args
 
 
-def test_only_the_functions_listed_have_more_than_ten_parameters():
+def test_only_the_functions_listed_have_more_than_eight_parameters():
     found = set()
     for path in sources():
         for name, arguments in functions_of(path):

@@ -9,8 +9,8 @@ import pytest
 from numba import njit
 from scipy import stats
 
-from blockmix.numerics.cir import cir_scale, cir_step
-from blockmix.numerics.philox import stream_key
+from blockmix.numerics.cir import Process, cir_scale, cir_step
+from blockmix.numerics.philox import stream_key, stream_word
 from blockmix.samplers.scir.reference.diffusion import cir_moments
 
 SEED, DRAWS = 20260716, 40_000
@@ -31,8 +31,10 @@ SMALLEST_P = 1e-3 / COMPARISONS
 
 @njit(nogil=True)
 def fill(out, phi, shape, rate, step, k0, k1, first):
+    process = Process(shape, rate, step)
     for i in range(len(out)):
-        out[i] = cir_step(phi, shape, rate, step, k0, k1, np.uint32(first + i), np.uint32(3), 1, 2, 0)
+        jumps, size = stream_word(1, 0), stream_word(2, 0)
+        out[i] = cir_step(phi, process, k0, k1, np.uint32(first + i), np.uint32(3), jumps, size)
 
 
 def sample(case, first=0, count=DRAWS):

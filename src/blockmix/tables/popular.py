@@ -28,7 +28,7 @@ from blockmix.tables.predictor import (
     row_product,
 )
 from blockmix.tables.samples import PosteriorSample
-from blockmix.tables.weighted import StandIns, WeightLaw, add_packed_rates, average_row_weights
+from blockmix.tables.weighted import StandIns, WeightedPairs, WeightLaw, add_packed_rates, average_row_weights
 
 # Isolated nodes whose mean stands for each of them: the error is a fifth of what one of them would have.
 MOST_SPREAD = 24
@@ -154,10 +154,8 @@ class PopularPredictor(Predictor):
 
         def predict(_: int, begin: int, end: int) -> None:
             slopes = np.zeros(len(values) - 1)
-            average_row_weights(
-                pairs[begin:end], weights[begin:end], rows, values, self.stand_ins, law, share, slopes,
-                out[:, begin:end],
-            )  # fmt: skip
+            part = WeightedPairs(pairs[begin:end], weights[begin:end])
+            average_row_weights(part, rows, values, self.stand_ins, law, share, slopes, out[:, begin:end])
 
         workers.share(len(pairs), predict)
 

@@ -41,6 +41,13 @@ class WeightLaw(NamedTuple):
     most: int
 
 
+class WeightedPairs(NamedTuple):
+    """Pairs of nodes and their weights, 0 for no link."""
+
+    pairs: NDArray[np.int64]
+    weights: NDArray[np.float64]
+
+
 class StandIns(NamedTuple):
     """Which nodes are isolated, those that stand for all of them, and pairs of these."""
 
@@ -68,32 +75,41 @@ def expected_weight(rate: float, law: WeightLaw) -> float:
     return rate if law.counts else rate * law.shape / law.size_rate * law.scale
 
 
+@inlined_kernel
+def count_stand_ins(a: int, b: int, alone: StandIns) -> int:
+    """Return the number of pairs whose mean stands for the pair (a, b): 1 where neither is isolated."""
+    if alone.marks[a] and alone.marks[b]:
+        return len(alone.apart)
+    return len(alone.spread) if alone.marks[a] or alone.marks[b] else 1
+
+
+@inlined_kernel
+def stand_in(j: int, a: int, b: int, alone: StandIns) -> tuple[int, int]:
+    """Return number j of the pairs whose mean stands for the pair (a, b), an isolated node last."""
+    if alone.marks[a] and alone.marks[b]:
+        return alone.apart[j, 0], alone.apart[j, 1]
+    if alone.marks[a]:
+        return b, alone.spread[j]
+    return a, (alone.spread[j] if alone.marks[b] else b)
+
+
 @kernel
 def average_row_weights(
-    pairs: np.ndarray, weights: np.ndarray, rows: Rows, strengths: np.ndarray, alone: StandIns, law: WeightLaw,
-    share: float, slopes: np.ndarray, out: np.ndarray,
+    weighted: WeightedPairs, rows: Rows, strengths: np.ndarray, alone: StandIns, law: WeightLaw, share: float,
+    slopes: np.ndarray, out: np.ndarray,
 ) -> None:  # fmt: skip
     """Set out = (1 - share) out + share * prediction, for every pair; `slopes` is zero, and again after."""
     base, r = strengths[-1], rows.total
-    for i in range(len(pairs)):
-        a, b = pairs[i, 0], pairs[i, 1]
-        if alone.marks[a]:
-            a, b = b, a
-        density, expected, count = 0.0, 0.0, 1
-        if alone.marks[a]:
-            count = len(alone.apart)
-        elif alone.marks[b]:
-            count = len(alone.spread)
+    for i in range(len(weighted.pairs)):
+        a, b = weighted.pairs[i, 0], weighted.pairs[i, 1]
+        density, expected, count = 0.0, 0.0, count_stand_ins(a, b, alone)
         for j in range(count):
-            if alone.marks[a]:
-                first, second = alone.apart[j, 0], alone.apart[j, 1]
-            else:
-                first, second = a, (alone.spread[j] if alone.marks[b] else b)
+            first, second = stand_in(j, a, b, alone)
             add_row_slopes(first, rows, strengths, slopes)
             product = row_product(second, rows, slopes)
             clear_row_slopes(first, rows, strengths, slopes)
             rate = pair_rate(np.float64(r[first]), np.float64(r[second]), base, product)
-            density += weight_density(weights[i], rate, law) / count
+            density += weight_density(weighted.weights[i], rate, law) / count
             expected += expected_weight(rate, law) / count
         out[DENSITY, i] += share * (density - out[DENSITY, i])
         out[EXPECTED, i] += share * (expected - out[EXPECTED, i])
@@ -108,18 +124,9 @@ def add_packed_rates(
     base = strengths[-1]
     for i in range(len(pairs)):
         a, b = pairs[i, 0], pairs[i, 1]
-        if alone.marks[a]:
-            a, b = b, a
-        total, count = 0.0, 1
-        if alone.marks[a]:
-            count = len(alone.apart)
-        elif alone.marks[b]:
-            count = len(alone.spread)
+        total, count = 0.0, count_stand_ins(a, b, alone)
         for j in range(count):
-            if alone.marks[a]:
-                first, second = alone.apart[j, 0], alone.apart[j, 1]
-            else:
-                first, second = a, (alone.spread[j] if alone.marks[b] else b)
+            first, second = stand_in(j, a, b, alone)
             add_packed_slopes(first, packed, strengths, slopes)
             product = packed_product(second, packed, slopes)
             clear_packed_slopes(first, packed, strengths, slopes)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from blockmix.model.links import excess
-from blockmix.numerics.cir import cir_step
+from blockmix.numerics.cir import Process, cir_step
 from blockmix.numerics.compile import inlined_lean_kernel, lean_kernel
+from blockmix.numerics.philox import stream_word
 from blockmix.numerics.purposes import DRAW_JUMPS, DRAW_SIZE
 from blockmix.samplers.scir.frame import Frame, Node, Scratch
 
@@ -45,6 +46,6 @@ def move(node: Node, count: int, own: int, pull: Pull, frame: Frame, scratch: Sc
     for at in range(count):
         shape, rate = split_drift(at, pull, node.alpha, frame, scratch)
         phi = scratch.phi[at] if at < own else 0.0
-        scratch.phi[at] = cir_step(
-            phi, shape, rate, step, key.low, key.high, node.name, key.sweep, DRAW_JUMPS, DRAW_SIZE, at
-        )
+        jumps, size = stream_word(DRAW_JUMPS, at), stream_word(DRAW_SIZE, at)
+        process = Process(shape, rate, step)
+        scratch.phi[at] = cir_step(phi, process, key.low, key.high, node.name, key.sweep, jumps, size)

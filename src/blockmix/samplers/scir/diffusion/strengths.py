@@ -7,8 +7,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from blockmix.numerics.cir import cir_step
+from blockmix.numerics.cir import Process, cir_step
 from blockmix.numerics.compile import inlined_kernel, kernel
+from blockmix.numerics.philox import stream_word
 from blockmix.numerics.purposes import DRAW_STRENGTH_JUMPS, DRAW_STRENGTH_SIZE
 from blockmix.samplers.scir.frame import EXPOSURE, LINKS_INSIDE
 from blockmix.tables.layout import CLOSEST, FIXED_POINT, Key, Strengths
@@ -30,12 +31,10 @@ class StrengthMove(NamedTuple):
 
 
 @inlined_kernel
-def draw_theta(theta: float, shape: float, rate: float, step: float, column: int, k: int, key: Key) -> float:
+def draw_theta(theta: float, process: Process, column: int, k: int, key: Key) -> float:
     """(S2) Draw one of the two theta of strength k: column 1 counts links, column 0 non-links."""
-    return cir_step(
-        theta, shape, rate, step, key.low, key.high, np.uint32(k), key.sweep,
-        DRAW_STRENGTH_JUMPS, DRAW_STRENGTH_SIZE, column,
-    )  # fmt: skip
+    jumps, size = stream_word(DRAW_STRENGTH_JUMPS, column), stream_word(DRAW_STRENGTH_SIZE, column)
+    return cir_step(theta, process, key.low, key.high, np.uint32(k), key.sweep, jumps, size)
 
 
 @kernel
@@ -58,8 +57,8 @@ def update_strength(k: int, counts: PairCounts, move: StrengthMove, key: Key, st
         shape_0 += surplus * (1.0 - value)
     else:
         rate -= surplus / total
-    theta_1 = draw_theta(total * value, shape_1, rate, move.step, 1, k, key)
-    theta_0 = draw_theta(total * (1.0 - value), shape_0, rate, move.step, 0, k, key)
+    theta_1 = draw_theta(total * value, Process(shape_1, rate, move.step), 1, k, key)
+    theta_0 = draw_theta(total * (1.0 - value), Process(shape_0, rate, move.step), 0, k, key)
     both = theta_1 + theta_0
     if both > 0.0:
         strengths.total[k] = both

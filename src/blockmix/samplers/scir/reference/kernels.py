@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from blockmix.errors import InputError
 from blockmix.model.reference import pair_likelihood
+from blockmix.numerics.cir import Process
 from blockmix.samplers.scir.constants import BACKGROUND_HELD_DOWN, BACKGROUND_SHARE
 from blockmix.samplers.scir.diffusion.strengths import draw_theta
 from blockmix.samplers.scir.frame import NodePriors
@@ -160,7 +161,8 @@ class ReferenceKernels:
         theta = []
         for column, (now, count) in enumerate([(1.0 - value, non_links), (value, links)]):
             shape = self.problem.strength_prior[k, 1 - column] + count + max(surplus, 0.0) * now
-            theta.append(draw_theta(total * now, shape, rate, sweep.settings.step, column, k, key))
+            process = Process(shape, rate, sweep.settings.step)
+            theta.append(draw_theta(total * now, process, column, k, key))
         if sum(theta) > 0.0:
             s.total[k] = sum(theta)
             s.value[k] = min(max(theta[1] / sum(theta), CLOSEST), 1.0 - CLOSEST)

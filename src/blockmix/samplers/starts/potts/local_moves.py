@@ -53,6 +53,10 @@ class Choices(NamedTuple):
     links: NDArray[np.int64]
     stay: NDArray[np.float64]
 
+    def between(self, begin: int, end: int) -> Choices:
+        """Return the choices begin .. end - 1: views, not copies."""
+        return Choices(self.part[begin:end], self.links[begin:end], self.stay[begin:end])
+
 
 @exact_kernel
 def worth(links: int, resolution: float, size: int, others: int) -> float:
@@ -90,13 +94,12 @@ def measure(
 
 @kernel
 def choose(
-    begin: int, end: int, base: int, turn: Turn, groups: Groups, links: Links, parts: Parts, table: Table,
-    choices: Choices,
+    begin: int, end: int, turn: Turn, groups: Groups, links: Links, parts: Parts, table: Table, choices: Choices
 ) -> None:  # fmt: skip
-    """Let the active groups turn.order[begin:end] choose a part; choices[i - base] is that of group turn.order[i]."""
+    """Let the active groups turn.order[begin:end] choose a part; the first of the choices is that of the first."""
     for i in range(begin, end):
         g = turn.order[i]
-        choices.part[i - base] = -1
+        choices.part[i - begin] = -1
         parts.active[g] = 0
         if groups.bound[g] <= turn.resolution:
             continue
@@ -124,9 +127,9 @@ def choose(
         if turn.free and best >= 0 and _would_swap(g, best, turn, groups, parts):
             parts.active[g] = 1
             continue
-        choices.part[i - base] = best
-        choices.links[i - base] = best_links
-        choices.stay[i - base] = stay
+        choices.part[i - begin] = best
+        choices.links[i - begin] = best_links
+        choices.stay[i - begin] = stay
 
 
 @kernel
@@ -181,12 +184,10 @@ def agree(begin: int, end: int, turn: Turn, groups: Groups, parts: Parts, choice
 
 
 @kernel
-def relabel(
-    begin: int, end: int, base: int, turn: Turn, groups: Groups, parts: Parts, choices: Choices
-) -> None:
+def relabel(begin: int, end: int, turn: Turn, groups: Groups, parts: Parts, choices: Choices) -> None:
     """Give the rows of the groups that moved their new part."""
     for i in range(begin, end):
-        part = choices.part[i - base]
+        part = choices.part[i - begin]
         if part >= 0:
             g = turn.order[i]
             for m in range(groups.first[g], groups.first[g + 1]):
@@ -195,11 +196,11 @@ def relabel(
 
 @kernel
 def wake(
-    begin: int, end: int, base: int, turn: Turn, groups: Groups, links: Links, parts: Parts, choices: Choices
+    begin: int, end: int, turn: Turn, groups: Groups, links: Links, parts: Parts, choices: Choices
 ) -> None:
     """Make the groups active that are linked to a group that moved and are in another part than it."""
     for i in range(begin, end):
-        part = choices.part[i - base]
+        part = choices.part[i - begin]
         if part < 0:
             continue
         g = turn.order[i]

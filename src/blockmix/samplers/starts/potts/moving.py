@@ -131,13 +131,14 @@ class Movers:
         groups, links = self.groups, self.links
 
         def choosing(worker: int, begin: int, end: int) -> None:
-            choose(begin, end, a, turn, groups, links, parts, self.tables[worker], choices)
+            part = choices.between(begin - a, end - a)
+            choose(begin, end, turn, groups, links, parts, self.tables[worker], part)
 
         def relabelling(_: int, begin: int, end: int) -> None:
-            relabel(begin, end, a, turn, groups, parts, choices)
+            relabel(begin, end, turn, groups, parts, choices.between(begin - a, end - a))
 
         def waking(_: int, begin: int, end: int) -> None:
-            wake(begin, end, a, turn, groups, links, parts, choices)
+            wake(begin, end, turn, groups, links, parts, choices.between(begin - a, end - a))
 
         share_by_load(self.workers, a, b, load, choosing)
         moved = int(agree(a, b, turn, groups, parts, choices))
