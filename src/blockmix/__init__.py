@@ -11,10 +11,10 @@ Names are resolved when they are first used, so that importing the package costs
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from blockmix._version import __version__
+from blockmix.lazy import lazy_names
 
 if TYPE_CHECKING:
     from blockmix.errors import BlockmixError, GraphFormatError, InputError
@@ -86,14 +86,4 @@ __all__ = [
     "simulate",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    if name in _WHERE:
-        value = getattr(importlib.import_module(f"blockmix.{_WHERE[name]}"), name)
-        globals()[name] = value
-        return value
-    raise AttributeError(f"module 'blockmix' has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__ = lazy_names(__name__, _WHERE)

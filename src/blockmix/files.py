@@ -269,6 +269,14 @@ def check_seal(path: Path, manifest: dict[str, Any]) -> None:
         raise Damaged(f"{path}: it does not match its checksum")
 
 
+def read_sealed(path: Path, form: str, version: int, oldest: int | None = None) -> dict[str, Any]:
+    """Return a manifest like `read_manifest`, compared with its checksum; version 1 may have none where it is old."""
+    manifest = read_manifest(path, form, version, oldest)
+    if oldest is None or manifest["version"] > oldest or "checksum" in manifest:
+        check_seal(path, manifest)
+    return manifest
+
+
 def _plain(value: Any) -> Any:
     """Return a NumPy scalar, as a caller may have given for a setting, as a plain number."""
     if hasattr(value, "item"):

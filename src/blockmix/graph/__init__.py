@@ -6,12 +6,12 @@ and splitting need numba, which takes a third of a second to import.
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from blockmix.graph.graph import Graph
 from blockmix.graph.labels import Labels
 from blockmix.graph.summary import ReadSummary
+from blockmix.lazy import lazy_names
 
 if TYPE_CHECKING:
     from blockmix.graph.datasets.builtin import les_miserables
@@ -49,14 +49,4 @@ __all__ = [
     "read_graph",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    if name in _WHERE:
-        value = getattr(importlib.import_module(f"blockmix.graph.{_WHERE[name]}"), name)
-        globals()[name] = value
-        return value
-    raise AttributeError(f"module 'blockmix.graph' has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__ = lazy_names(__name__, _WHERE)

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from blockmix.errors import InputError
 from blockmix.graph.build import starts_of
 from blockmix.graph.graph import Graph
+from blockmix.numerics.search import first_from
 
 MOST_PAIRS = 50_000_000
 # Rounds in which matched non-links are drawn; each finds all that are missing unless half of such pairs are links.
@@ -221,14 +222,7 @@ def _count_larger(offsets: Any, neighbors: Any) -> Any:
     """Count the neighbours of every node with a larger number than its own, by bisection of its row."""
     counts = np.empty(offsets.size - 1, np.int64)
     for a in range(offsets.size - 1):
-        low, high = offsets[a], offsets[a + 1]
-        while low < high:
-            middle = (low + high) // 2
-            if neighbors[middle] > a:
-                high = middle
-            else:
-                low = middle + 1
-        counts[a] = offsets[a + 1] - low
+        counts[a] = offsets[a + 1] - first_from(neighbors, offsets[a], offsets[a + 1], a + 1)
     return counts
 
 

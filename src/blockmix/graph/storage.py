@@ -16,10 +16,10 @@ from blockmix.files import (
     ABANDONED,
     Damaged,
     Foreign,
-    check_seal,
     manifest_head,
     manifest_text,
     read_manifest,
+    read_sealed,
     reason,
     remove_temporary,
     seal,
@@ -29,6 +29,7 @@ from blockmix.graph.attribute_files import (
     attribute_arrays,
     attribute_kinds,
     attribute_list,
+    check_texts,
     read_attributes,
 )
 from blockmix.graph.attributes import NodeTable
@@ -178,10 +179,7 @@ def _damaged(folder: Path, problem: str) -> InputError:
 
 def _manifest(folder: Path) -> dict[str, Any]:
     try:
-        manifest = read_manifest(folder / _MANIFEST, FORMAT, VERSION, OLDEST)
-        if manifest["version"] > 1 or "checksum" in manifest:
-            check_seal(folder / _MANIFEST, manifest)
-        return manifest
+        return read_sealed(folder / _MANIFEST, FORMAT, VERSION, OLDEST)
     except OSError:
         raise InputError(
             f"{folder}: not a saved network: there is no {_MANIFEST}; name a folder written by Graph.save, "
@@ -222,7 +220,7 @@ def _check(folder: Path, manifest: dict[str, Any], arrays: dict[str, NDArray[Any
         if "weights" in arrays:
             _check_weights(arrays["weights"], len(neighbors))
         if "label_offsets" in arrays:
-            _check_texts(n_nodes, arrays["label_offsets"], arrays["label_text"])
+            check_texts("label", n_nodes, arrays["label_offsets"], arrays["label_text"])
     except Damaged as damage:
         raise _damaged(folder, str(damage)) from None
 
@@ -231,20 +229,6 @@ def _check_weights(weights: NDArray[Any], entries: int) -> None:
     if len(weights) != entries:
         raise Damaged("weights.npy has not one weight for each entry of neighbors.npy")
     check_finite("weights.npy", weights, np.finfo(np.float64).smallest_subnormal)
-
-
-def _check_texts(nodes: int, ends: NDArray[Any], text: NDArray[Any]) -> None:
-    """Check that labels are UTF-8, and that none begins inside a character."""
-    check_offsets("label_offsets.npy", ends, len(text))
-    if len(ends) != nodes + 1:
-        raise Damaged("label_offsets.npy has not one label per node")
-    try:
-        text.tobytes().decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise Damaged(f"label_text.npy is not UTF-8 text ({error.reason} at {error.start})") from None
-    begins = ends[ends < len(text)]
-    if ((text[begins] & 0xC0) == 0x80).any():
-        raise Damaged("label_offsets.npy cuts a character of label_text.npy in two")
 
 
 def _attributes(

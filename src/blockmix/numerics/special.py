@@ -1,4 +1,4 @@
-"""Special functions as scalar kernels: the normal quantile, the exponential integral, Stirling's remainder.
+"""Special functions as scalar kernels: the normal quantile, digamma, the exponential integral, Stirling's remainder.
 
 Like all functions of this layer they take and return float64 scalars and compile for the CPU and the GPU.
 """
@@ -14,6 +14,9 @@ _EULER_GAMMA = 0.5772156649015328606
 # half to cancellation and the fraction needs some thirty levels: both still reach 1e-13.
 _E1_SERIES_LIMIT = 2.0
 _E1_UNDERFLOW = 745.2
+# From here on the asymptotic series of digamma, cut after seven terms, is right to 1e-15; below, psi(x) is taken from
+# psi(x+1) - 1/x.
+_DIGAMMA_SERIES_FROM = 8.0
 
 
 @inlined_kernel
@@ -90,6 +93,27 @@ def _normal_tail_quantile(u: float) -> float:
         low = low * r + 0.5998322065558879376937
         low = low * r + 1.0
     return math.copysign(top / low, u - 0.5)
+
+
+@kernel
+def digamma(x: float) -> float:
+    """Compute psi(x), the derivative of log Gamma(x), for x > 0: to 1e-14 relative, absolute near its zero at 1.46.
+
+    >>> round(digamma(1.0), 12)
+    -0.577215664902
+    """
+    if not x > 0.0:
+        return math.nan
+    shift = 0.0
+    while x < _DIGAMMA_SERIES_FROM:
+        shift += 1.0 / x
+        x += 1.0
+    r = 1.0 / (x * x)
+    tail = 1.0 / 12.0 - r * (
+        1.0 / 120.0
+        - r * (1.0 / 252.0 - r * (1.0 / 240.0 - r * (1.0 / 132.0 - r * (691.0 / 32760.0 - r / 12.0))))
+    )
+    return math.log(x) - 0.5 / x - r * tail - shift
 
 
 @kernel

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from blockmix.evaluate.null_models import CLEAR, mean_gain
+from blockmix.evaluate.null_models import CLEAR, ENOUGH, mean_gain
 from blockmix.evaluate.pairs import SMALLEST_PROBABILITY, Floats, log_loss
 
 # The prior of the weights is Dirichlet with this plus one: as if each chain had predicted so many links better than the
@@ -31,8 +31,6 @@ from blockmix.evaluate.pairs import SMALLEST_PROBABILITY, Floats, log_loss
 PRIOR = 1.0
 # Folds of the pairs. The weights of each fold ask for weights of folds again: more would cost more than they tell.
 FOLDS = 5
-# With fewer held-out links or non-links than this the standard errors are guesses: all chains count the same.
-FEWEST_PAIRS = 10
 # Weights are rounded to this, so that they can be quoted; a chain that has less than half of it does not count.
 STEP = 1e-3
 
@@ -74,7 +72,7 @@ def pool_chains(forecasts: Floats, links: NDArray[np.bool_], density: float) -> 
     """
     chains = len(forecasts)
     n_links = int(np.count_nonzero(links))
-    if min(n_links, len(links) - n_links) < FEWEST_PAIRS or not 0.0 < density < 1.0:
+    if min(n_links, len(links) - n_links) < ENOUGH or not 0.0 < density < 1.0:
         return equal_pool(chains)
     losses = np.array([log_loss(np.clip(p, 0.0, 1.0), links, density) for p in forecasts])
     alone = np.full(len(links), density)

@@ -17,10 +17,9 @@ from blockmix.files import (
     Damaged,
     Foreign,
     check_own,
-    check_seal,
     manifest_head,
     manifest_text,
-    read_manifest,
+    read_sealed,
     reason,
     remove_temporary,
     replace_text,
@@ -157,10 +156,7 @@ def load_posterior(folder: Path) -> Posterior:
 def result_manifest(folder: Path) -> dict[str, Any]:
     """Return the manifest of a result, or raise an error that says why the folder holds none."""
     try:
-        manifest = read_manifest(folder / MANIFEST, FORMAT, VERSION, OLDEST)
-        if manifest["version"] > 1 or "checksum" in manifest:
-            check_seal(folder / MANIFEST, manifest)
-        return manifest
+        return read_sealed(folder / MANIFEST, FORMAT, VERSION, OLDEST)
     except OSError:
         raise InputError(
             f"{folder}: not a blockmix result: there is no {MANIFEST}; name a folder written by fit or save"

@@ -36,6 +36,7 @@ from blockmix.numerics.purposes import (
     DRAW_NON_PARTNERS,
     DRAW_PARTNERS,
 )
+from blockmix.numerics.search import first_from
 from blockmix.numerics.variates import uniform53
 from blockmix.tables.layout import Key, Network
 
@@ -67,14 +68,7 @@ class PairRoom(NamedTuple):
 @kernel
 def count_up_to(entries: np.ndarray, begin: int, end: int, value: int) -> int:
     """Count how many of the increasing entries[begin:end] are at most `value`."""
-    low, high = begin, end
-    while low < high:
-        middle = (low + high) // 2
-        if entries[middle] <= value:
-            low = middle + 1
-        else:
-            high = middle
-    return low - begin
+    return first_from(entries, begin, end, value + 1) - begin
 
 
 @kernel

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from blockmix.numerics.digamma import digamma
+from blockmix.numerics.special import digamma
 from blockmix.samplers.svi import reference as svi
 from blockmix.samplers.svi.kernels import (
     Factors,

@@ -23,10 +23,9 @@ from blockmix.errors import InputError
 from blockmix.files import (
     Damaged,
     check_own,
-    check_seal,
     manifest_head,
     manifest_text,
-    read_manifest,
+    read_sealed,
     reason,
     remove_arrays,
     remove_temporary,
@@ -139,10 +138,9 @@ def read_snapshot(path: Path, run: str | None = None) -> Snapshot:
 
 def _manifest(file: Path) -> dict[str, Any]:
     try:
-        body = read_manifest(file, FORMAT, VERSION)
+        body = read_sealed(file, FORMAT, VERSION)
     except OSError as error:
         raise Damaged(f"{file}: cannot be read ({error})") from None
-    check_seal(file, body)
     check_files(body.get("files"))
     if not isinstance(body.get("run"), str) or not isinstance(body.get("facts"), dict):
         raise Damaged(f"{file}: it is not the manifest of a checkpoint")

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from blockmix.numerics.compile import kernel
+from blockmix.numerics.search import first_from
 
 
 @kernel
@@ -83,15 +84,9 @@ def add_block_links(
                     k, other = community[i], community[j]
                     if other < k:
                         k, other = other, k
-                    low, high = begins[k], begins[k + 1]
-                    while low < high:
-                        middle = (low + high) // 2
-                        if ends[middle] < other:
-                            low = middle + 1
-                        else:
-                            high = middle
-                    if low < begins[k + 1] and ends[low] == other:
-                        sums[low] += weight[i] * weight[j]
+                    place_of_pair = first_from(ends, begins[k], begins[k + 1], other)
+                    if place_of_pair < begins[k + 1] and ends[place_of_pair] == other:
+                        sums[place_of_pair] += weight[i] * weight[j]
 
 
 @kernel

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockmix.numerics.compile import inlined_kernel, inlined_lean_kernel, kernel, lean_kernel
+from blockmix.numerics.search import contains
 from blockmix.tables.layout import Network
 
 
@@ -65,19 +66,6 @@ def curved_rest(pi: float, rest: float, squares: float) -> float:
 def gap_of(v: float, curved: float) -> float:
     """(N3) Compute log(1 - v) less its bound -v - curved: how much likelier a non-link is than the bound says."""
     return max(math.log1p(-v) + v + curved, 0.0)
-
-
-@lean_kernel
-def contains(entries: np.ndarray, begin: int, end: int, value: int) -> bool:
-    """Search for a value in the increasing entries[begin:end], by bisection."""
-    low, high = begin, end
-    while low < high:
-        middle = (low + high) // 2
-        if entries[middle] < value:
-            low = middle + 1
-        else:
-            high = middle
-    return low < end and entries[low] == value
 
 
 @lean_kernel

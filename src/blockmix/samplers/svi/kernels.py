@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockmix.numerics.compile import inlined_kernel, kernel, lean_kernel
-from blockmix.numerics.digamma import digamma
 from blockmix.numerics.philox import stream_word
 from blockmix.numerics.purposes import DRAW_MEMBERSHIP_FACTOR, DRAW_NON_PARTNERS, DRAW_STRENGTH_FACTOR
+from blockmix.numerics.special import digamma
 from blockmix.numerics.variates import log_gamma_variate
 from blockmix.tables.layout import Key, Network, Rows
 from blockmix.tables.minibatch import sample_neighbors, sample_non_neighbors
