@@ -247,7 +247,9 @@ def _notes(top: Preamble, listed: _Listed, labels: Labels) -> tuple[str, ...]:
             shown = f" ({top.columns[top.pick.weight]!r:.40})" if named else ""
             notes.append(f"weights from column {top.pick.weight + 1}{shown}")
     if top.has_weights:
-        notes.append("weights are not used: every link counts once; name their column (weights) to use them")
+        notes.append(
+            "weights are not used: every line is a link, whatever its weight; name their column (weights) to use them"
+        )
     pair = top.first_pair
     if pair is not None and pair[1] == listed.records - 1 and abs(pair[0] - len(labels)) <= 2:
         notes.append(

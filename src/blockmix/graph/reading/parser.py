@@ -253,13 +253,16 @@ def _separates(c, separator):  # type: ignore[no-untyped-def]
 
 @njit(cache=True, nogil=True)
 def _quoted_text(buf, i, separator):  # type: ignore[no-untyped-def]
-    """Parse a quoted label: (status, start, end, place); undo doubled quotes in place."""
+    """Parse a quoted label: (status, start, end, place); undo doubled quotes in place.
+
+    Nothing else is changed: an error message quotes the line.
+    """
+    i += 1
     start = i
     end = i
-    i += 1
     while True:
         if buf[i] == _LF or (buf[i] == _CR and buf[i + 1] == _LF):
-            return OPEN_QUOTE, start, start, start
+            return OPEN_QUOTE, start, start, start - 1
         if buf[i] == 0 or buf[i] == _CR:
             return NUL if buf[i] == 0 else LONE_CR, start, start, i
         if buf[i] == _QUOTE:
@@ -280,6 +283,7 @@ def _quoted_text(buf, i, separator):  # type: ignore[no-untyped-def]
 @njit(cache=True, nogil=True)
 def _text(buf, i, separator):  # type: ignore[no-untyped-def]
     """Parse one label: (status, start, end, place); place is the separator or line end behind it."""
+    began = i
     if buf[i] == _QUOTE:
         status, start, end, i = _quoted_text(buf, i, separator)
         if status != OK:
@@ -298,7 +302,7 @@ def _text(buf, i, separator):  # type: ignore[no-untyped-def]
         while end > start and (buf[end - 1] == _SPACE or buf[end - 1] == _TAB):
             end -= 1
     if end == start:
-        return EMPTY_FIELD, start, start, start
+        return EMPTY_FIELD, start, start, began
     bad = _valid_utf8(buf, start, end)
     if bad < end:
         return BAD_UTF8, start, start, bad
