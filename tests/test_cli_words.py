@@ -237,7 +237,7 @@ def test_json_names_the_weights_of_the_chains(cliques):
 
 COMMANDS = (
     "demo", "fit", "resume", "watch", "open", "report", "ask", "diagnose", "predict", "evaluate", "export", "simulate",
-    "datasets", "partition", "samplers", "select-k", "reproduce",
+    "datasets", "partition", "samplers", "select-k", "reproduce", "convert",
 )  # fmt: skip
 
 

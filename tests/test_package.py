@@ -47,6 +47,7 @@ MOST_FILES = 14
 MOST_PARAMETERS = 8
 LONG_SIGNATURES = {
     "cli/commands/fit.py:fit",
+    "cli/commands/networks.py:convert",
     "cli/commands/networks.py:simulate",
     "cli/commands/partition.py:partition",
     "cli/commands/resume.py:resume",
@@ -54,6 +55,7 @@ LONG_SIGNATURES = {
     "generators/abcd.py:abcd",
     "generators/planted.py:planted",
     "generators/simulate.py:simulate",
+    "graph/external/convert.py:convert",
     "inference/fit.py:fit",
     "sklearn.py:MixedMembership.__init__",
 }

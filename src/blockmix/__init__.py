@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from blockmix.generators.simulate import simulate
     from blockmix.graph.accept import as_graph
     from blockmix.graph.datasets.load import list_datasets, load_dataset, load_truth
+    from blockmix.graph.external.convert import convert
     from blockmix.graph.graph import Graph
     from blockmix.graph.reading.read import read_graph
     from blockmix.graph.split import HeldOut, hold_out
@@ -46,6 +47,7 @@ _WHERE = {
     "Report": "inference.progress",
     "abcd": "generators.abcd",
     "as_graph": "graph.accept",
+    "convert": "graph.external.convert",
     "fit": "inference.fit",
     "hold_out": "graph.split",
     "list_datasets": "graph.datasets.load",
@@ -72,6 +74,7 @@ __all__ = [
     "__version__",
     "abcd",
     "as_graph",
+    "convert",
     "fit",
     "hold_out",
     "list_datasets",

@@ -12,7 +12,7 @@ from blockmix.cli.commands.demo import demo
 from blockmix.cli.commands.diagnose import diagnose
 from blockmix.cli.commands.export import export
 from blockmix.cli.commands.fit import fit
-from blockmix.cli.commands.networks import datasets, simulate
+from blockmix.cli.commands.networks import convert, datasets, simulate
 from blockmix.cli.commands.partition import partition
 from blockmix.cli.commands.report import open_run, report
 from blockmix.cli.commands.reproduce import reproduce
@@ -90,6 +90,7 @@ app.command()(evaluate)
 app.command()(export)
 app.command()(simulate)
 app.command()(datasets)
+app.command()(convert)
 app.command()(partition)
 app.command()(samplers)
 app.command("select-k")(select_k)

@@ -22,8 +22,8 @@ Edges = Annotated[
     typer.Argument(
         metavar="EDGES",
         help="A file with the network, plain or compressed: an edge list with two labels a line, or another "
-        "format that is recognised (see --format). - for standard input, an https address, or dataset:NAME for a "
-        "known network (see blockmix datasets).",
+        "format that is recognised (see --format). - for standard input, an https address, dataset:NAME for a "
+        "known network (see blockmix datasets), or a folder that blockmix convert wrote.",
         show_default=False,
     ),
 ]
@@ -137,14 +137,14 @@ def _column(text: str) -> str | int:
 def read_network(
     edges: str, nodes: Path | None, threads: int | None, quiet: bool, options: dict[str, Any] | None = None
 ) -> Graph:
-    """Read the network that EDGES names: a file, standard input, an address, or dataset:NAME."""
+    """Read the network that EDGES names: a file, standard input, an address, dataset:NAME, or a saved network."""
     options = options or {}
-    if edges.startswith(DATASET):
-        from blockmix.graph.accept import as_graph
+    from blockmix.graph.accept import as_graph, is_saved
 
+    if edges.startswith(DATASET) or is_saved(edges):
         if options:
             raise InputError(
-                f"--{next(iter(options))} goes with a file: how a known network is stored is known"
+                f"--{next(iter(options))} goes with a file: how a known or a saved network is stored is known"
             )
         graph = as_graph(edges, nodes=nodes)
     else:

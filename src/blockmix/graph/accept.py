@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
 
 from blockmix.errors import InputError
 from blockmix.graph.graph import Graph
+from blockmix.graph.storage import MANIFEST
 
 DATASET = "dataset:"
 _TAKEN = (
     "a Graph, a networkx or igraph graph, a SciPy sparse matrix, a pandas or polars frame, an array or list of pairs, "
-    "a path, an https address, an open file, or 'dataset:NAME'"
+    "a path, the folder of a saved network, an https address, an open file, or 'dataset:NAME'"
 )
 
 
@@ -23,7 +25,8 @@ def as_graph(network: Any, *, nodes: Any = None, threads: int | None = None, wei
     Arguments:
         network: a `Graph`, a networkx or igraph graph, a SciPy sparse matrix, a square NumPy array of at least three
             rows, a pandas or polars frame with a link a row, an array or list of pairs of labels, a path, an https
-            address or an open file for `read_graph`, "-" for standard input, or "dataset:NAME" for a known network.
+            address or an open file for `read_graph`, the folder of a network that `Graph.save` or `convert` wrote, "-"
+            for standard input, or "dataset:NAME" for a known network.
         nodes: labels of nodes that may have no link, or a table of them with attributes: see `read_graph`.
         threads: for reading a file.
         weights: where the weights of the links are: the name or number of a column, the name of an attribute, True for
@@ -45,11 +48,27 @@ def as_graph(network: Any, *, nodes: Any = None, threads: int | None = None, wei
                 f"weights={weights!r:.60}: known networks are kept without weights; leave it out"
             )
         return _with(load_dataset(network.removeprefix(DATASET)), nodes)
+    if is_saved(network):
+        if weights is not None:
+            raise InputError(
+                f"weights={weights!r:.60}: a saved network has those it was saved with; leave it out"
+            )
+        return _with(Graph.load(network), nodes)
     if isinstance(network, str | os.PathLike) or is_file_object(network):
         from blockmix.graph.reading.read import read_graph
 
         return read_graph(network, nodes=nodes, threads=threads, weights=weights)
     return _with(_from_memory(network, weights), nodes)
+
+
+def is_saved(network: Any) -> bool:
+    """Return whether this names the folder of a saved network."""
+    if not isinstance(network, str | os.PathLike):
+        return False
+    try:
+        return (Path(network) / MANIFEST).is_file()
+    except (OSError, ValueError):
+        return False
 
 
 def _with(graph: Graph, nodes: Any) -> Graph:

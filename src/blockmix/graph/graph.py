@@ -27,6 +27,15 @@ if TYPE_CHECKING:
 _HASHED_AT_ONCE = 1 << 20
 
 
+def fingerprint_of(pieces: Iterable[NDArray[Any]]) -> str:
+    """Return the SHA-256 of arrays given in pieces; integers count as int64, whatever they are stored as."""
+    digest = hashlib.sha256()
+    for piece in pieces:
+        wide = np.dtype(np.int64) if piece.dtype.kind == "i" else piece.dtype
+        digest.update(piece.astype(wide, copy=False).tobytes())
+    return digest.hexdigest()
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Graph:
     """An undirected network without self-loops or repeated links.
@@ -124,16 +133,21 @@ class Graph:
     @cached_property
     def fingerprint(self) -> str:
         """SHA-256 of the structure, the labels and the weights: the same network gives the same text."""
-        digest = hashlib.sha256()
         labels = self.labels
-        for array in (self.offsets, self.neighbors, labels.integers, labels.text, labels.text_offsets):
-            wide = np.uint8 if array is labels.text else np.int64
-            for start in range(0, 0 if array is None else len(array), _HASHED_AT_ONCE):
-                part: NDArray[Any] = array[start : start + _HASHED_AT_ONCE]  # type: ignore[index]
-                digest.update(part.astype(wide, copy=False).tobytes())
-        for start in range(0, 0 if self.weights is None else len(self.weights), _HASHED_AT_ONCE):
-            digest.update(self.weights[start : start + _HASHED_AT_ONCE].tobytes())  # type: ignore[index]
-        return digest.hexdigest()
+        arrays = (
+            self.offsets,
+            self.neighbors,
+            labels.integers,
+            labels.text,
+            labels.text_offsets,
+            self.weights,
+        )
+        return fingerprint_of(
+            array[start : start + _HASHED_AT_ONCE]
+            for array in arrays
+            if array is not None
+            for start in range(0, len(array), _HASHED_AT_ONCE)
+        )
 
     def neighbors_of(self, node: int) -> NDArray[Any]:
         """Return the neighbours of a node (by number, not label), as a read-only view."""

@@ -48,20 +48,20 @@ def _number_dense(
 ) -> tuple[list[NDArray[Any]], Labels]:
     words = np.zeros((highest - lowest) // 64 + 1, dtype=np.uint64)
     for values in (*chunks, extra):
-        _mark(values.reshape(-1), lowest, words)
+        mark(values.reshape(-1), lowest, words)
     ranks = np.zeros(len(words) + 1, dtype=np.int64)
-    _accumulate(words, ranks)
+    accumulate(words, ranks)
     n_nodes = int(ranks[-1])
     numbered = []
     while chunks:
         chunk = chunks.pop(0)
         out = np.empty(chunk.shape, dtype=node_dtype(n_nodes))
-        _rank(chunk.reshape(-1), lowest, words, ranks, out.reshape(-1))
+        rank(chunk.reshape(-1), lowest, words, ranks, out.reshape(-1))
         numbered.append(out)
     if lowest == 0 and n_nodes == highest + 1:
         return numbered, Labels.range(n_nodes)
     integers = np.empty(n_nodes, dtype=np.int64)
-    _marked(words, lowest, integers)
+    marked(words, lowest, integers)
     return numbered, Labels(n_nodes, integers=integers)
 
 
@@ -95,7 +95,8 @@ def _number_scattered(
 
 
 @njit(cache=True, nogil=True)
-def _mark(values, lowest, words):  # type: ignore[no-untyped-def]
+def mark(values, lowest, words):  # type: ignore[no-untyped-def]
+    """Set the bit of every value: bit i stands for lowest + i."""
     one = np.uint64(1)
     for i in range(values.shape[0]):
         bit = np.int64(values[i]) - lowest
@@ -112,13 +113,15 @@ def _bits(word):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _accumulate(words, ranks):  # type: ignore[no-untyped-def]
+def accumulate(words, ranks):  # type: ignore[no-untyped-def]
+    """Count the ones before every word, and all of them at the end."""
     for w in range(words.shape[0]):
         ranks[w + 1] = ranks[w] + _bits(words[w])
 
 
 @njit(cache=True, nogil=True)
-def _rank(values, lowest, words, ranks, out):  # type: ignore[no-untyped-def]
+def rank(values, lowest, words, ranks, out):  # type: ignore[no-untyped-def]
+    """Return the number of every value: how many bits are set below its own."""
     one = np.uint64(1)
     for i in range(values.shape[0]):
         bit = np.int64(values[i]) - lowest
@@ -127,7 +130,8 @@ def _rank(values, lowest, words, ranks, out):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _marked(words, lowest, out):  # type: ignore[no-untyped-def]
+def marked(words, lowest, out):  # type: ignore[no-untyped-def]
+    """List the values whose bits are set."""
     n = 0
     for w in range(words.shape[0]):
         for bit in range(64):

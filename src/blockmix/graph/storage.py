@@ -50,7 +50,7 @@ from blockmix.stored import (
 FORMAT = "blockmix graph"
 # Version 1, of blockmix 0.1.0, has no checksums.
 VERSION, OLDEST = 2, 1
-_MANIFEST = "manifest.json"
+MANIFEST = "manifest.json"
 _ARRAYS = {
     "offsets": ("<i8",),
     "neighbors": ("<i4", "<i8"),
@@ -82,7 +82,7 @@ def refuse_foreign(target: Path) -> None:
     if not target.exists() or (target.is_dir() and not any(target.iterdir())):
         return
     try:
-        read_manifest(target / _MANIFEST, FORMAT, VERSION, OLDEST)
+        read_manifest(target / MANIFEST, FORMAT, VERSION, OLDEST)
     except (OSError, Damaged):
         if not _looks_saved(target):
             raise InputError(
@@ -96,8 +96,8 @@ def refuse_foreign(target: Path) -> None:
 def _looks_saved(target: Path) -> bool:
     """Return whether a folder has the files of a saved network and no others: then only its manifest is damaged."""
     names = {path.name for path in target.iterdir()} if target.is_dir() else set()
-    needed = {_MANIFEST, "offsets.npy", "neighbors.npy"}
-    return needed <= names and all(name.endswith(".npy") for name in names - {_MANIFEST})
+    needed = {MANIFEST, "offsets.npy", "neighbors.npy"}
+    return needed <= names and all(name.endswith(".npy") for name in names - {MANIFEST})
 
 
 def write_graph(graph: Graph, folder: Path) -> None:
@@ -122,7 +122,7 @@ def write_graph(graph: Graph, folder: Path) -> None:
         "attributes": attribute_list(graph.attributes),
         "files": save_arrays(folder, stored),
     }
-    (folder / _MANIFEST).write_text(manifest_text(seal(manifest)), "utf-8")
+    (folder / MANIFEST).write_text(manifest_text(seal(manifest)), "utf-8")
 
 
 def load_graph(path: str | os.PathLike[str], mmap: bool = True, verify: bool = True) -> Graph:
@@ -179,10 +179,10 @@ def _damaged(folder: Path, problem: str) -> InputError:
 
 def _manifest(folder: Path) -> dict[str, Any]:
     try:
-        return read_sealed(folder / _MANIFEST, FORMAT, VERSION, OLDEST)
+        return read_sealed(folder / MANIFEST, FORMAT, VERSION, OLDEST)
     except OSError:
         raise InputError(
-            f"{folder}: not a saved network: there is no {_MANIFEST}; name a folder written by Graph.save, "
+            f"{folder}: not a saved network: there is no {MANIFEST}; name a folder written by Graph.save, "
             "or use read_graph for an edge list"
         ) from None
     except Foreign:

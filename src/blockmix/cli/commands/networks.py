@@ -1,4 +1,4 @@
-"""`blockmix simulate` and `blockmix datasets`: networks to try."""
+"""`blockmix simulate` and `blockmix datasets`: networks to try; `blockmix convert`: a network saved for large runs."""
 
 from __future__ import annotations
 
@@ -12,8 +12,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from blockmix.cli.guard import Seed, print_json
-from blockmix.cli.reading import WeightLaw
+from blockmix.cli.guard import Seed, print_json, warn
+from blockmix.cli.reading import (
+    Columns,
+    Edges,
+    Format,
+    Header,
+    Nodes,
+    Separator,
+    WeightLaw,
+    Weights,
+    table_options,
+)
 from blockmix.errors import InputError
 
 if TYPE_CHECKING:
@@ -272,3 +282,80 @@ def _print_entry(entry: Dataset) -> None:
     else:
         fetch = f"blockmix datasets --fetch {entry.name}, or " if entry.sources else ""
         print(f"  not on this machine: {fetch}{by_hand(entry)}")
+
+
+_UNITS = {"K": 10, "M": 20, "G": 30, "T": 40}
+
+
+def convert(
+    edges: Edges,
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder to write to.", show_default=False)],
+    memory: Annotated[
+        str | None,
+        typer.Option(
+            metavar="BYTES",
+            help="Memory to use beside about 250 MB for the program, as in 4G; a quarter of the machine's by default, "
+            "at least 64M.",
+            show_default=False,
+        ),
+    ] = None,
+    threads: Annotated[
+        int | None, typer.Option(metavar="T", help="Processors that parse; all by default.")
+    ] = None,
+    nodes: Nodes = None,
+    format: Format = None,
+    sep: Separator = None,
+    header: Header = None,
+    columns: Columns = None,
+    weights: Weights = None,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace a network saved in FOLDER.")
+    ] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object instead of a summary.")
+    ] = False,
+    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Print nothing.")] = False,
+) -> None:
+    """Save a network in the form that large runs use: a folder that is mapped
+    into memory, not read.
+
+    An edge list may be larger than memory: it is sorted in temporary files
+    beside FOLDER, up to 32 bytes a link (60 and the text with text labels). With
+    --nodes or --weights, and in other formats, it is read whole. FOLDER is
+    written whole or not at all.
+
+    \b
+      blockmix convert edges.txt.gz network
+      blockmix convert edges.txt network --memory 2G
+      blockmix fit network -k 5000 -o run
+    """
+    from blockmix.graph.external.convert import convert as to_folder
+    from blockmix.numerics.compiling import announce_compiling
+
+    if folder.exists() and not overwrite:
+        raise InputError(
+            f"{folder}: exists; choose another name, or give --overwrite to replace a network there"
+        )
+    table: dict[str, Any] = table_options(format, sep, header, columns, weights)
+    report = (lambda _: None) if quiet else warn
+    with announce_compiling(report, "for reading", "a few seconds"):
+        summary = to_folder(
+            edges, folder, memory=_bytes(memory), nodes=nodes, threads=threads, report=report, **table
+        )
+    if as_json:
+        print_json(asdict(summary) | {"output": str(folder)})
+    elif not quiet:
+        print(f"{summary}\nWritten to {folder}: {sum(f.stat().st_size for f in folder.iterdir()):,} bytes")
+
+
+def _bytes(text: str | None) -> int | None:
+    """Return the bytes that a text such as 4G names."""
+    if text is None:
+        return None
+    unit = _UNITS.get(text[-1:].upper())
+    digits = text if unit is None else text[:-1]
+    if not (digits.isascii() and digits.isdigit() and len(digits) < 16):
+        raise InputError(
+            f"--memory {text}: give a whole number of bytes, or one with K, M, G or T behind it, as 4G"
+        )
+    return int(digits) << (unit or 0)

@@ -51,18 +51,25 @@ def read_edge_list(source: Source, dialect: Dialect, isolated: NDArray[Any] | No
         threads=threads,
         weights=listed.weights if top.weighted else None,
         source=source.name,
-        records=listed.records,
-        extra_columns=listed.extra,
-        ignored_columns=top.ignored if listed.extra else (),
-        header=top.header,
-        declared_nodes=top.declared_nodes,
-        declared_edges=top.declared_edges,
-        notes=(*source.notes, *_notes(top, listed, labels)),
+        **facts_of(source, top, listed, len(labels), labels.with_control()),
     )
 
 
+def facts_of(source: Source, top: Preamble, listed: Listed, nodes: int, odd: str | None) -> dict[str, Any]:
+    """Return what the summary says of a file; `odd` is the first label with a control character."""
+    return {
+        "records": listed.records,
+        "extra_columns": listed.extra,
+        "ignored_columns": top.ignored if listed.extra else (),
+        "header": top.header,
+        "declared_nodes": top.declared_nodes,
+        "declared_edges": top.declared_edges,
+        "notes": (*source.notes, *_notes(top, listed, nodes, odd)),
+    }
+
+
 @dataclass
-class _Listed:
+class Listed:
     """The links of a file as they were listed."""
 
     chunks: list[NDArray[Any]]
@@ -71,7 +78,8 @@ class _Listed:
     lines: int = 0
     extra: int = 0
 
-    def add(self, block: _Block) -> None:
+    def add(self, block: Block) -> None:
+        """Count a block, and keep its weights."""
         if block.weights is not None and block.records:
             self.weights.append(block.weights)
         self.records += block.records
@@ -79,7 +87,7 @@ class _Listed:
         self.extra += block.extra
 
 
-class _Block(NamedTuple):
+class Block(NamedTuple):
     """What a block of lines gave; `column` and `found` describe the first thing wrong with it."""
 
     status: int
@@ -96,8 +104,8 @@ class _Block(NamedTuple):
 
 
 def _in_order(
-    loads: Generator[Callable[[], Bytes], None, None], parse: Callable[[Bytes], _Block], threads: int
-) -> Generator[_Block, None, None]:
+    loads: Generator[Callable[[], Bytes], None, None], parse: Callable[[Bytes], Block], threads: int
+) -> Generator[Block, None, None]:
     """Parse blocks on many threads, a bounded number ahead, and give the results in file order."""
     if threads == 1:
         with closing(loads):
@@ -105,7 +113,7 @@ def _in_order(
                 yield parse(load())
         return
     with closing(loads), ThreadPoolExecutor(threads) as pool:
-        ahead: deque[Future[_Block]] = deque()
+        ahead: deque[Future[Block]] = deque()
         try:
             for load in loads:
                 ahead.append(pool.submit(lambda load=load: parse(load())))  # type: ignore[misc]
@@ -118,33 +126,46 @@ def _in_order(
                 waiting.cancel()
 
 
-def _read_integers(source: Source, top: Preamble, threads: int) -> _Listed | None:
-    """Read the links as integers; return None where a label is not an integer and all must be text."""
-    listed = _Listed([], lines=top.lines)
+class NotIntegersError(Exception):
+    """A label is not an integer, so that all labels are text."""
 
-    def parse(buf: Bytes) -> _Block:
+
+def integer_blocks(
+    source: Source, top: Preamble, threads: int, listed: Listed
+) -> Generator[Block, None, None]:
+    """Yield the links as pairs of integers, block by block, and count them in `listed`."""
+
+    def parse(buf: Bytes) -> Block:
         return _parse_integers(buf, top)
 
     with closing(_in_order(source.blocks(top.begin), parse, threads)) as blocks:
         for block in blocks:
             if block.status == parser.NOT_INTEGER and top.matrix_size is None:
-                return None
+                raise NotIntegersError
             listed.add(block)
             _refuse(source, block, listed.lines)
-            if block.pairs is not None and len(block.pairs):
-                listed.chunks.append(block.pairs)
+            yield block
     if listed.records == 0 and top.header is not None:
-        return None
+        raise NotIntegersError
     _require_links(source, listed)
+
+
+def _read_integers(source: Source, top: Preamble, threads: int) -> Listed | None:
+    """Read the links as integers; return None where a label is not an integer and all must be text."""
+    listed = Listed([], lines=top.lines)
+    try:
+        with closing(integer_blocks(source, top, threads, listed)) as blocks:
+            listed.chunks.extend(b.pairs for b in blocks if b.pairs is not None and len(b.pairs))
+    except NotIntegersError:
+        return None
     return listed
 
 
-def _parse_integers(original: Bytes, top: Preamble) -> _Block:
+def _parse_integers(original: Bytes, top: Preamble) -> Block:
     buf, extra, wrong, weights = _picked(original, top)
     if wrong is not None:
         return wrong
-    # The shortest record is four bytes: two digits, a separator and the line feed.
-    pairs = np.empty((len(buf) // 4 + 1, 2), dtype=np.int64)
+    pairs = np.empty((_most_records(buf), 2), dtype=np.int64)
     status, records, lines, more, line, place = parser.parse_integers(buf, len(buf), top.integer_rule, pairs)
     extra = more if top.pick is None else extra
     if status != parser.OK:
@@ -152,29 +173,36 @@ def _parse_integers(original: Bytes, top: Preamble) -> _Block:
     pairs = pairs[:records]
     narrow = records and pairs.min() >= _INT32.min and pairs.max() <= _INT32.max
     found = pairs.astype(np.int32 if narrow else np.int64)
-    return _Block(status, records, lines, extra, found, weights=weights)
+    return Block(status, records, lines, extra, found, weights=weights)
 
 
-def _read_texts(
-    source: Source, top: Preamble, isolated: NDArray[Any] | None, threads: int
-) -> tuple[_Listed, Labels]:
-    """Read the links as numbers of text labels, numbered by first appearance."""
-    listed = _Listed([], lines=top.lines)
-    table = Interner()
+def text_blocks(source: Source, top: Preamble, threads: int, listed: Listed) -> Generator[Block, None, None]:
+    """Yield the links as places of text labels in a buffer, block by block, and count them in `listed`."""
 
-    def parse(buf: Bytes) -> _Block:
+    def parse(buf: Bytes) -> Block:
         return _parse_texts(buf, top)
 
     with closing(_in_order(source.blocks(top.begin), parse, threads)) as blocks:
         for block in blocks:
             listed.add(block)
             _refuse(source, block, listed.lines)
+            yield block
+    _require_links(source, listed)
+
+
+def _read_texts(
+    source: Source, top: Preamble, isolated: NDArray[Any] | None, threads: int
+) -> tuple[Listed, Labels]:
+    """Read the links as numbers of text labels, numbered by first appearance."""
+    listed = Listed([], lines=top.lines)
+    table = Interner()
+    with closing(text_blocks(source, top, threads, listed)) as blocks:
+        for block in blocks:
             if block.buf is not None and block.spans is not None and block.hashes is not None:
                 numbers = table.add(block.buf, block.spans, block.hashes)
                 listed.chunks.append(numbers.astype(node_dtype(table.used)).reshape(-1, 2))
-    _require_links(source, listed)
     if top.matrix_size is not None:
-        _check_size(source, top.matrix_size, listed)
+        check_size(source, top.matrix_size, listed)
         for first in range(1, top.matrix_size + 1, _TEXTS_AT_ONCE):
             table.add_texts([str(i) for i in range(first, min(first + _TEXTS_AT_ONCE, top.matrix_size + 1))])
     if isolated is not None:
@@ -182,11 +210,11 @@ def _read_texts(
     return listed, table.labels()
 
 
-def _parse_texts(original: Bytes, top: Preamble) -> _Block:
+def _parse_texts(original: Bytes, top: Preamble) -> Block:
     buf, extra, wrong, weights = _picked(original, top)
     if wrong is not None:
         return wrong
-    most = len(buf) // 4 + 1
+    most = _most_records(buf)
     spans = np.empty((2 * most, 2), dtype=np.int64)
     hashes = np.empty(2 * most, dtype=np.uint64)
     status, records, lines, more, line, place = parser.parse_texts(
@@ -195,14 +223,19 @@ def _parse_texts(original: Bytes, top: Preamble) -> _Block:
     extra = more if top.pick is None else extra
     if status != parser.OK:
         return _wrong(status, records, lines, extra, buf, line, place, None if buf is original else original)
-    return _Block(
+    return Block(
         status, records, lines, extra, buf=buf, spans=spans[: 2 * records], hashes=hashes[: 2 * records],
         weights=weights,
     )  # fmt: skip
 
 
+def _most_records(buf: Bytes) -> int:
+    """Return how many links a block has at most: one a line."""
+    return int(np.count_nonzero(buf == ord("\n"))) + 1
+
+
 def _number(
-    source: Source, top: Preamble, listed: _Listed, isolated: NDArray[Any] | None
+    source: Source, top: Preamble, listed: Listed, isolated: NDArray[Any] | None
 ) -> tuple[list[NDArray[Any]], Labels]:
     """Assign numbers to integer labels; a Matrix Market file names all its nodes, linked or not."""
     size = top.matrix_size
@@ -213,7 +246,8 @@ def _number(
     return number_integers(listed.chunks, isolated)
 
 
-def _check_size(source: Source, size: int, listed: _Listed) -> None:
+def check_size(source: Source, size: int, listed: Listed) -> None:
+    """Refuse a size line that declares far more nodes than there are entries."""
     if size > _ALWAYS_DECLARED + _DECLARED_PER_RECORD * listed.records:
         raise GraphFormatError(
             f"the size line declares {size:,} nodes for {listed.records:,} entries",
@@ -222,19 +256,24 @@ def _check_size(source: Source, size: int, listed: _Listed) -> None:
         )
 
 
-def _check_matrix(source: Source, size: int, listed: _Listed) -> None:
-    _check_size(source, size, listed)
+def _check_matrix(source: Source, size: int, listed: Listed) -> None:
+    check_size(source, size, listed)
     for chunk in listed.chunks:
-        outside = (chunk < 1) | (chunk > size)
-        if outside.any():
-            raise GraphFormatError(
-                f"an entry names node {chunk[outside][0]}, but the size line allows 1 to {size}",
-                path=source.name,
-                remedy="Correct the size line, or remove it and the %%MatrixMarket banner.",
-            )
+        check_entries(source, size, chunk)
 
 
-def _notes(top: Preamble, listed: _Listed, labels: Labels) -> tuple[str, ...]:
+def check_entries(source: Source, size: int, entries: NDArray[Any]) -> None:
+    """Refuse an entry of a Matrix Market file outside its size line."""
+    outside = (entries < 1) | (entries > size)
+    if outside.any():
+        raise GraphFormatError(
+            f"an entry names node {entries[outside][0]}, but the size line allows 1 to {size}",
+            path=source.name,
+            remedy="Correct the size line, or remove it and the %%MatrixMarket banner.",
+        )
+
+
+def _notes(top: Preamble, listed: Listed, nodes: int, odd: str | None) -> tuple[str, ...]:
     """Say which columns were read, and point out a first line that was read as a link but may be something else."""
     notes = []
     if top.pick is not None:
@@ -251,19 +290,19 @@ def _notes(top: Preamble, listed: _Listed, labels: Labels) -> tuple[str, ...]:
             "weights are not used: every line is a link, whatever its weight; name their column (weights) to use them"
         )
     pair = top.first_pair
-    if pair is not None and pair[1] == listed.records - 1 and abs(pair[0] - len(labels)) <= 2:
+    if pair is not None and pair[1] == listed.records - 1 and abs(pair[0] - nodes) <= 2:
         notes.append(
             f"the first line '{pair[0]} {pair[1]}' was read as a link but fits the counts of this file: "
             "if it is a header, remove it or start it with #"
         )
-    if (odd := labels.with_control()) is not None:
+    if odd is not None:
         notes.append(
             f"a label has control characters, {readable(odd)}: they are part of it and separate nothing"
         )
     return tuple(notes)
 
 
-def _require_links(source: Source, listed: _Listed) -> None:
+def _require_links(source: Source, listed: Listed) -> None:
     if listed.records == 0:
         raise GraphFormatError(
             "there is no link in this file",
@@ -273,7 +312,7 @@ def _require_links(source: Source, listed: _Listed) -> None:
         )
 
 
-def _picked(buf: Bytes, top: Preamble) -> tuple[Bytes, int, _Block | None, NDArray[np.float64] | None]:
+def _picked(buf: Bytes, top: Preamble) -> tuple[Bytes, int, Block | None, NDArray[np.float64] | None]:
     """Return a block with only the columns of the labels, how many records had more, what is wrong, and the weights."""
     pick = top.pick
     if pick is None:
@@ -298,7 +337,7 @@ def _wrong(
     line: int,
     place: int,
     original: Bytes | None = None,
-) -> _Block:
+) -> Block:
     """Describe a block that failed: the column in characters, and the text from there to the end of the line.
 
     Of a line whose columns were picked, the whole `original` line is shown instead.
@@ -310,7 +349,7 @@ def _wrong(
     before = text[: place - line]
     column = len(before.decode("utf-8", errors="replace")) + 1
     found = text if status in (parser.ONE_COLUMN, parser.NO_COLUMN) else text[place - line :]
-    return _Block(status, records, lines, extra, column=column, found=found.rstrip(b"\r") or text)
+    return Block(status, records, lines, extra, column=column, found=found.rstrip(b"\r") or text)
 
 
 _PROBLEMS = {
@@ -360,7 +399,7 @@ _PROBLEMS = {
 }
 
 
-def _refuse(source: Source, block: _Block, lines: int) -> None:
+def _refuse(source: Source, block: Block, lines: int) -> None:
     if block.status == parser.OK:
         return
     problem, remedy = _PROBLEMS[block.status]

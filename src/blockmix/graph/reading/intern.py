@@ -30,6 +30,11 @@ class Interner:
         self._hashes = np.empty(_FIRST_LABELS, dtype=np.uint64)
         self._table = np.full(_SLOTS_PER_LABEL * _FIRST_LABELS, -1, dtype=np.int64)
 
+    @property
+    def nbytes(self) -> int:
+        """The memory of the table."""
+        return sum(array.nbytes for array in (self._text, self._ends, self._hashes, self._table))
+
     def add(
         self, buf: NDArray[np.uint8], spans: NDArray[np.int64], hashes: NDArray[np.uint64]
     ) -> NDArray[np.int64]:

@@ -69,16 +69,12 @@ def read_graph(
     >>> list(graph.labels), graph.n_edges
     (['ann', 'bob', 'cem'], 2)
     """
-    n_threads = _threads(threads)
+    n_threads = threads_of(threads)
     chosen = check_format(format)
     dialect = Dialect.checked(sep, header, columns, weights)
     listed = None if nodes is None else read_nodes(nodes)
     with Source(path) as source:
-        kind = chosen or detect(source, dialect.columns is not None)
-        columns_given = set(dialect.given) - ({"weights"} if dialect.weights == USUAL_WEIGHTS else set())
-        if columns_given and chosen is None and kind in ("matrix", "metis"):
-            # These look like tables of links, and the user says that it is one.
-            kind = "edges"
+        kind = chosen or format_of(source, dialect)
         if kind in ("edges", "parquet"):
             return _read_table(source, kind, dialect, listed, n_threads)
         others = [name for name in dialect.given if name != "weights"]
@@ -87,6 +83,14 @@ def read_graph(
             raise InputError(f"{names}: a file in the format {kind!r} has no columns to choose; leave it out")
         graph = _read_other(source, kind, n_threads, dialect.weights)
     return graph if listed is None else with_nodes(graph, listed)
+
+
+def format_of(source: Source, dialect: Dialect) -> str:
+    """Return the format of a file, by what it contains and what the user says of its columns."""
+    kind = detect(source, dialect.columns is not None)
+    columns_given = set(dialect.given) - ({"weights"} if dialect.weights == USUAL_WEIGHTS else set())
+    # A matrix and a METIS file look like tables of links, and the user says that it is one.
+    return "edges" if columns_given and kind in ("matrix", "metis") else kind
 
 
 def _read_table(source: Source, kind: str, dialect: Dialect, nodes: NodeList | None, threads: int) -> Graph:
@@ -131,7 +135,8 @@ def _read_other(source: Source, kind: str, threads: int, weights: Column | None)
     return read_by_networkx(source, kind, weights)
 
 
-def _threads(threads: int | None) -> int:
+def threads_of(threads: int | None) -> int:
+    """Return how many threads parse: as many as were asked for, or as there are processors."""
     if threads is None:
         return max(
             1, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -43,9 +43,9 @@ class Source:
         self._lock = Lock()
         self.kind: str | None = None
         try:
-            self._size = self._file.seek(0, os.SEEK_END)
+            self.size = self._file.seek(0, os.SEEK_END)
             self.kind = kind_of(self._read(0, 6))
-            if self._size == 0 and not allow_empty:
+            if self.size == 0 and not allow_empty:
                 raise GraphFormatError(
                     "the file is empty", path=self.name, remedy="Write one link per line: two labels."
                 )
@@ -120,8 +120,8 @@ class Source:
         return self._cut(begin, longest) if self.kind is None else self._streamed(begin, longest)
 
     def _cut(self, begin: int, longest: int) -> Generator[Callable[[], Bytes], None, None]:
-        for first in range(begin, self._size, BLOCK_BYTES):
-            last = min(first + BLOCK_BYTES, self._size)
+        for first in range(begin, self.size, BLOCK_BYTES):
+            last = min(first + BLOCK_BYTES, self.size)
             yield lambda first=first, last=last: self._lines(begin, first, last, longest)  # type: ignore[misc]
 
     def _lines(self, begin: int, first: int, last: int, longest: int) -> Bytes:
@@ -129,14 +129,14 @@ class Source:
         behind = 1 << 12
         while True:
             start = max(begin, first - 1)
-            buf = self._fill(start, min(last + behind, self._size) - start)
+            buf = self._fill(start, min(last + behind, self.size) - start)
             skip = 0 if first == begin else _line_feed(buf, 0) + 1
             if start + skip >= last:
                 return buf[:0]
             end = _line_feed(buf, last - 1 - start) + 1
             if end <= len(buf):
                 return buf[skip:end]
-            if last + behind >= self._size:
+            if last + behind >= self.size:
                 return _ended(buf[skip:])
             behind *= 8
             if behind > 8 * longest:

@@ -10,16 +10,18 @@ import unicodedata
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from blockmix.errors import readable
 from blockmix.graph.graph import Graph
+from blockmix.graph.labels import Labels
 
 # What programs write into a cell without a value.
-_NO_VALUE = ("nan", "NaN", "NAN", "null", "NULL", "None", "NA", "N/A", "#N/A", "<NA>", "undefined")
+NO_VALUE = ("nan", "NaN", "NAN", "null", "NULL", "None", "NA", "N/A", "#N/A", "<NA>", "undefined")
 # A list this short may well begin with a pair of its own.
-_FEWEST_LINKS = 3
+FEWEST_LINKS = 3
 # Labels are compared in networks of up to so many nodes: a tenth of a second.
-_MOST_COMPARED = 50_000
+MOST_COMPARED = 50_000
 
 
 def with_doubts(graph: Graph, header_unknown: bool) -> Graph:
@@ -32,7 +34,7 @@ def with_doubts(graph: Graph, header_unknown: bool) -> Graph:
     """
     if graph.summary is None or graph.labels.kind != "text":
         return graph
-    notes = [*(_unknown_header(graph) if header_unknown else []), *_missing_values(graph), *_alike(graph)]
+    notes = [*(_unknown_header(graph) if header_unknown else []), *_missing_values(graph), *alike(graph.labels)]
     return (
         replace(graph, summary=replace(graph.summary, notes=(*graph.summary.notes, *notes)))
         if notes
@@ -43,39 +45,50 @@ def with_doubts(graph: Graph, header_unknown: bool) -> Graph:
 def _unknown_header(graph: Graph) -> list[str]:
     """Text labels are numbered by first appearance: the first line is that of nodes 0 and 1."""
     degrees = graph.degrees
-    if graph.n_edges < _FEWEST_LINKS or degrees[0] != 1 or degrees[1] != 1 or graph.neighbors_of(0)[0] != 1:
+    if graph.n_edges < FEWEST_LINKS or degrees[0] != 1 or degrees[1] != 1 or graph.neighbors_of(0)[0] != 1:
         return []
-    first, second = (readable(str(graph.labels[node])) for node in (0, 1))
-    return [
-        f"{first} and {second} in the first line occur nowhere else: if they name columns, say header=True (--header)"
-    ]
+    return [unknown_header(str(graph.labels[0]), str(graph.labels[1]))]
 
 
 def _missing_values(graph: Graph) -> list[str]:
     offsets, text = graph.labels.text_offsets, graph.labels.text
     assert offsets is not None
     assert text is not None
+    return [missing_value(word, int(graph.degrees[node])) for word, node in no_values(offsets, text)]
+
+
+def no_values(offsets: NDArray[np.int64], text: NDArray[np.uint8]) -> list[tuple[str, int]]:
+    """Return the labels among these that stand for a cell without a value, and which of them they are."""
     lengths = np.diff(offsets)
     found = []
-    for word in _NO_VALUE:
+    for word in NO_VALUE:
         same = np.flatnonzero(lengths == len(word))
         for letter, byte in enumerate(word.encode()):
             same = same[text[offsets[same] + letter] == byte]
-        found += [
-            f"a node is called {word!r} ({_links(int(graph.degrees[node]))}): if these cells have no value, remove "
-            "their lines"
-            for node in same.tolist()
-        ]
+        found += [(word, int(node)) for node in same]
     return found
 
 
-def _alike(graph: Graph) -> list[str]:
+def missing_value(word: str, degree: int) -> str:
+    """Return the remark about a node whose label stands for a cell without a value."""
+    return f"a node is called {word!r} ({_links(degree)}): if these cells have no value, remove their lines"
+
+
+def unknown_header(first: str, second: str) -> str:
+    """Return the remark about a first line that may name columns."""
+    return (
+        f"{readable(first)} and {readable(second)} in the first line occur nowhere else: if they name columns, say "
+        "header=True (--header)"
+    )
+
+
+def alike(labels: Labels) -> list[str]:
     """Name labels that differ only in capital letters, in blanks or in how characters are encoded."""
-    if graph.n_nodes > _MOST_COMPARED:
+    if len(labels) > MOST_COMPARED:
         return []
     first: dict[str, str] = {}
     pairs = []
-    for label in map(str, graph.labels):
+    for label in map(str, labels):
         other = first.setdefault(_as_read(label), label)
         if other != label:
             pairs.append((other, label))
