@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from blockmix.graph.external.arrays import ArrayWriter
+from blockmix.graph.external.arrays import ArrayWriter, StoredArray
 from blockmix.graph.external.numbering import (
     LABEL,
     MOST_PARTS,
@@ -104,7 +104,6 @@ def _number_scattered(
         for words in sorter.merged():
             out.append((words ^ _SIGN).view(np.int64))
             count += len(words)
-    known = np.load(path, mmap_mode="r")
     parts = max(-(-8 * count // budget.tables), 1)
     if parts > MOST_PARTS:
         raise MemoryError(
@@ -113,19 +112,18 @@ def _number_scattered(
     nodes = Nodes(count, _kind(span, count))
     if nodes.kind == "range":
         # Dense after all, but for a bitmap there was no memory.
-        del known
         path.unlink()
         return nodes, windows(raw.reader(LABEL, np.int64), entries)  # type: ignore[return-value]
     bounds = [count * part // parts for part in range(parts + 1)]
-    return nodes, _looked_up(raw, known, bounds, folder, budget)
+    return nodes, _looked_up(raw, StoredArray(path, np.int64), bounds, folder, budget)
 
 
 def _looked_up(
-    raw: Spill, known: Numbers, bounds: list[int], folder: Path, budget: Budget
+    raw: Spill, known: StoredArray, bounds: list[int], folder: Path, budget: Budget
 ) -> Iterator[Numbers]:
     """Yield the number of every label, from the sorted list of all; `bounds` cuts the list into parts."""
     parts, entries = len(bounds) - 1, budget.window // 8
-    first_of = np.array([known[bound] for bound in bounds[1:-1]], dtype=np.int64)
+    first_of = np.array([known.some(bound, 1)[0] for bound in bounds[1:-1]], dtype=np.int64)
     with Spill(folder, budget.buffers, 2 * parts + 1) as cut:
         for values in windows(raw.reader(LABEL, np.int64), entries):
             owners = np.searchsorted(first_of, values, side="right").astype(np.uint8)
@@ -133,7 +131,7 @@ def _looked_up(
             for part in np.unique(owners).tolist():
                 cut.append((LABEL, part), values[owners == part])
         for part in range(parts):
-            table = np.array(known[bounds[part] : bounds[part + 1]])
+            table = known.some(bounds[part], bounds[part + 1] - bounds[part])
             for values in windows(cut.reader((LABEL, part), np.int64), entries):
                 cut.append((NUMBER, part), bounds[part] + np.searchsorted(table, values))
         yield from joined(cut, parts, entries)
