@@ -34,7 +34,11 @@ def with_doubts(graph: Graph, header_unknown: bool) -> Graph:
     """
     if graph.summary is None or graph.labels.kind != "text":
         return graph
-    notes = [*(_unknown_header(graph) if header_unknown else []), *_missing_values(graph), *alike(graph.labels)]
+    notes = [
+        *(_unknown_header(graph) if header_unknown else []),
+        *_missing_values(graph),
+        *alike(graph.labels),
+    ]
     return (
         replace(graph, summary=replace(graph.summary, notes=(*graph.summary.notes, *notes)))
         if notes
