@@ -361,6 +361,20 @@ def test_links_of_the_documents_lead_somewhere():
             assert made or (document.parent / target).exists(), f"{document.name} links to {target}"
 
 
+@pytest.mark.parametrize("document", ["ARCHITECTURE.md", "CONTRIBUTING.md"])
+def test_files_and_names_of_the_code_that_a_document_quotes_are_there(document):
+    quoted = re.findall(r"`([\w./-]+)`", (ROOT / document).read_text("utf-8"))
+    code = [*sources(), *(ROOT / "tests").rglob("*.py"), *(ROOT / "benchmarks").glob("*.py")]
+    paths = [path.relative_to(ROOT).as_posix() for path in ROOT.rglob("*") if ".git" not in path.parts]
+    words = {word for path in code for word in re.findall(r"\w+", path.read_text("utf-8"))}
+    for name in quoted:
+        if "/" in name or name.endswith((".py", ".md")):
+            assert any(f"/{path}".endswith(f"/{name.rstrip('/')}") for path in paths), f"{document}: {name}"
+        elif re.fullmatch(r"[A-Za-z_]\w+", name):
+            # numba has it, and blockmix does not use it.
+            assert name in words | {"prange"}, f"{document}: {name}"
+
+
 @pytest.mark.slow
 def test_the_ten_lines_of_python_in_the_readme_run(tmp_path):
     lines = readme_block("python")
