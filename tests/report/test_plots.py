@@ -1,7 +1,6 @@
 """Static plots: figures with what they promise in them."""
 
 import sys
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,24 +13,6 @@ pytest.importorskip("matplotlib", reason="matplotlib is not installed")
 
 def texts(figure):
     return {text.get_text() for axes in figure.axes for text in axes.texts}
-
-
-def test_traces_have_a_plot_for_each_quantity_and_a_line_for_each_chain(small):
-    figure = plots.plot_traces(small)
-    lines = {axes.get_title(loc="left"): len(axes.lines) for axes in figure.axes}
-    assert lines == {"Held-out log loss": 1, "Held-out AUC": 1, "Background": 2, "Dropped mass": 2}
-
-
-def test_a_result_without_a_trace_says_so(small):
-    with pytest.raises(InputError, match="no trace"):
-        plots.plot_traces(replace(small, trace={}))
-
-
-def test_calibration_shows_every_bin(small):
-    figure = plots.plot_calibration(small, bins=8)
-    _, dots = figure.axes[0].lines
-    assert len(dots.get_xdata()) == len(small.calibration(8))
-    assert np.array_equal(dots.get_xdata(), small.calibration(8).predicted)
 
 
 def test_memberships_show_bridges_first_and_any_node_asked_for(small):
@@ -58,7 +39,7 @@ def test_labels_are_no_mathematics(small, tmp_path):
 def test_without_matplotlib_the_remedy_is_named(small, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(InputError, match=r"blockmix\[plot\]"):
-        plots.plot_traces(small)
+        plots.plot_network(small)
 
 
 def test_blocks_show_the_density_within_and_between_communities(small):

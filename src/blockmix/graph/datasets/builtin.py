@@ -11,8 +11,6 @@ from collections.abc import Iterator
 
 from blockmix.graph.graph import Graph
 
-SOURCE = "D. E. Knuth, The Stanford GraphBase, Addison-Wesley, 1993"
-
 # Each paragraph is a character and those it meets who have no paragraph above; indented lines continue it.
 _MEETINGS = """
 Napoleon: Myriel

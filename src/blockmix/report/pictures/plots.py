@@ -1,7 +1,7 @@
 """Static plots with matplotlib, for papers and notebooks: each function returns a Figure.
 
 matplotlib comes with `pip install "blockmix[plot]"` and is imported when a plot is made. Figures are made
-without pyplot: they open no window, and none stays in memory. Save one with `figure.savefig("traces.pdf")`.
+without pyplot: they open no window, and none stays in memory. Save one with `figure.savefig("network.pdf")`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from blockmix.inference.choices.select import Selection
 from blockmix.posterior.posterior import Posterior
 from blockmix.report.communities import Findings
 from blockmix.report.pictures.colours import PALETTE, REST
-from blockmix.report.traces import SERIES, read_trace
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,46 +26,6 @@ if TYPE_CHECKING:
 
 _INK, _SOFT, _LINE = "#1d2530", "#5c6673", "#7d8793"
 _MOST_BARS = 24
-
-
-def plot_traces(post: Posterior) -> Figure:
-    """Plot held-out scores and scalars of every chain over the sweeps, the warm-up shaded."""
-    trace = read_trace(post)
-    wanted = [] if trace is None else [s for s in SERIES if np.isfinite(trace.values.get(s[0], np.nan)).any()]
-    if trace is None or not wanted:
-        raise InputError("this result has no trace to plot: it was not made by a fit")
-    columns = min(3, len(wanted))
-    rows = -(-len(wanted) // columns)
-    figure = _figure(4.0 * columns, 2.7 * rows)
-    warm_up = trace.sweep[trace.warm_up]
-    for i, (name, title, _, shared) in enumerate(wanted):
-        axes = figure.add_subplot(rows, columns, i + 1)
-        for c, line in enumerate(trace.values[name][: 1 if shared else None]):
-            axes.plot(trace.sweep, line, lw=1.6 if shared else 0.9, color=PALETTE[c % len(PALETTE)])
-        if len(warm_up):
-            axes.axvspan(trace.sweep[0], warm_up[-1], color=REST, alpha=0.2, lw=0)
-        _finish(axes, title=title, xlabel="sweep")
-    return figure
-
-
-def plot_calibration(post: Posterior, *, bins: int = 10) -> Figure:
-    """Plot predicted against observed link frequency on held-out pairs (M7), with binomial intervals."""
-    table = post.calibration(bins)
-    known = np.isfinite(table.predicted)
-    predicted, observed = table.predicted[known], table.observed[known]
-    lower, upper = table.lower[known], table.upper[known]
-    floor = 10.0 ** np.floor(np.log10(max(float(predicted.min(initial=0.1)), 1e-9)))
-    figure = _figure(4.6, 4.4)
-    axes = figure.add_subplot()
-    axes.plot([floor, 1.0], [floor, 1.0], ls="--", lw=1.0, color=_LINE)
-    # On logarithmic axes zero is drawn at the lower edge.
-    axes.vlines(
-        predicted, np.maximum(lower, floor), np.maximum(upper, floor), color=PALETTE[0], lw=1.6, alpha=0.6
-    )
-    axes.plot(predicted, np.maximum(observed, floor), "o", color=PALETTE[0], ms=5, clip_on=False)
-    axes.set(xscale="log", yscale="log", xlim=(floor, 1.0), ylim=(floor, 1.0))
-    _finish(axes, title="Calibration", xlabel="predicted probability", ylabel="observed frequency")
-    return figure
 
 
 def plot_selection(selection: Selection) -> Figure:

@@ -106,18 +106,6 @@ def count_links(group: int, groups: Groups, links: Links, part_of: np.ndarray, t
     return count
 
 
-@kernel
-def links_to(part: int, group: int, groups: Groups, links: Links, part_of: np.ndarray) -> int:
-    """Count the links of a group to one part."""
-    total = 0
-    for m in range(groups.first[group], groups.first[group + 1]):
-        row = groups.members[m]
-        for i in range(links.offsets[row], links.offsets[row + 1]):
-            if part_of[links.neighbors[i]] == part:
-                total += links.weights[i & links.mask]
-    return total
-
-
 @inlined_kernel
 def clear(count: int, table: Table) -> None:
     """Empty a table in which so many places are used."""
