@@ -146,6 +146,21 @@ def test_chains_that_agree_do_not_end_a_run_whose_score_still_falls():
     )
 
 
+def test_a_run_that_waited_for_its_chains_does_not_name_a_limit_that_it_passed_long_ago():
+    """The chains agree after 4,000 sampling sweeps, when the score still falls."""
+    plan = Plan(warm_up=200)
+    warm, end = play(
+        plan,
+        lambda sweep: 1.0 / sweep,
+        lambda at: AGREE if at >= 4200 else table(False, times=4000 / (at - 200)),
+    )
+    assert end - warm >= 4000
+    assert plan.reason(end, 4) == (
+        f"the chains agreed after {end - warm:,} sampling sweeps; the held-out score had not settled, which is waited "
+        "for in the first 1,000 sampling sweeps only"
+    )
+
+
 def test_chains_that_will_agree_within_the_work_of_a_run_are_waited_for():
     """They need 4,000 sampling sweeps, of which each comparison sees the share that is left."""
     plan = Plan()

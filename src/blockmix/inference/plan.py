@@ -275,8 +275,7 @@ class Plan:
         if self._agreed_at is None and chains > 1:
             return self._disagreement(sweep)
         if not self._settled(sweep):
-            limit = f"the limit of {self.most_sampled:,} sampling sweeps"
-            return f"{limit} was reached before the held-out score had settled"
+            return self._unsettled(sweep)
         if not self.watched:
             return (
                 "the chains agreed"
@@ -294,6 +293,16 @@ class Plan:
         return (
             f"the chains did not agree in {sampled:,} sampling sweeps, and are not expected to within the limit of "
             f"{self.most:,} sweeps"
+        )
+
+    def _unsettled(self, sweep: int) -> str:
+        """Return in words why a run ended although its score still improved."""
+        sampled, limit = sweep - (self._began or 0), f"{self.most_sampled:,} sampling sweeps"
+        if sampled <= self.most_sampled:
+            return f"the limit of {limit} was reached before the held-out score had settled"
+        return (
+            f"the chains agreed after {sampled:,} sampling sweeps; the held-out score had not settled, which is waited "
+            f"for in the first {limit} only"
         )
 
     @property
