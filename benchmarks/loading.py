@@ -1,12 +1,14 @@
 """Measure what it costs to check a result when it is loaded, array by array.
 
-    python benchmarks/loading.py --nodes 300000 --degree 20
+    python benchmarks/loading.py --nodes 300000 --degree 20 [--result FOLDER]
 
-A result is made and saved once. Then it is loaded many times, in turn: as it is; without the checks of its content
-(ranges, order, finiteness); and without the checksums as well, which leaves opening and mapping the files. The cost of
-a check is its share of a load with everything: in processor time of all threads, the smallest of all repetitions, and
-in elapsed time, where checksums are computed on other threads at the same time. The files are in the memory of the
-operating system; from a disk reading takes longer and the shares are smaller.
+A result is made and saved once, or is there already. Then it is loaded many times, in turn: as it is; without the
+checks of its content (ranges, order, finiteness); and without the checksums as well, which leaves opening and mapping
+the files. The share of the checks is given in processor time of all threads and in elapsed time, from the medians of
+all loads, from the smallest of each kind, and as the median of the shares of neighbouring loads: on a machine that does
+other work they differ. The files are in the memory of the operating system; from a disk reading takes longer and the
+shares are smaller. The last lines are the processor time of each check within a load, by the type and the size of its
+array.
 """
 
 from __future__ import annotations
@@ -25,8 +27,6 @@ import numpy as np
 
 import blockmix as bm
 from blockmix import stored
-from blockmix.posterior import checks
-from blockmix.tables import samples
 
 CHECKS = (
     "check_range",
@@ -55,52 +55,52 @@ def replaced(functions: dict[str, Callable[..., Any]]) -> Iterator[None]:
             setattr(module, name, function)
 
 
-def make_result(folder: Path, nodes: int, degree: int) -> int:
-    """Fit a planted network for a few sweeps and save the result; return its bytes."""
-    graph = bm.planted(nodes, max(nodes // 500, 2), degree=degree, seed=1).graph
+def make_result(folder: Path, nodes: int, degree: int) -> None:
+    """Fit a planted network for a few sweeps and save the result."""
+    communities = max(nodes // 500, 4)
+    graph = bm.planted(nodes, communities, degree=degree, seed=1).graph
     edges = graph.edges()
     graph = (
         bm.Graph.from_edges(np.char.add("node ", edges.astype(str)).tolist()) if nodes <= 20_000 else graph
     )
     # As many samples as a longer run keeps of 300,000 nodes.
-    bm.fit(graph, max(nodes // 500, 2), sweeps=26, warm_up=2, chains=1, seed=1).save(folder)
-    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+    bm.fit(graph, communities, sweeps=26, warm_up=2, chains=1, seed=1).save(folder)
 
 
 def seconds(variants: list[dict[str, Callable[..., Any]]], load: Callable[[], Any], repeats: int) -> Any:
-    """Return the smallest processor times and elapsed times of loading with functions replaced, in turn."""
-    best = np.full((2, len(variants)), np.inf)
-    for _ in range(repeats):
-        for i, functions in enumerate(variants):
-            with replaced(functions):
+    """Return processor and elapsed times (2, variants, repeats) of loading with functions replaced, in turn."""
+    times = np.zeros((2, len(variants), repeats))
+    for r in range(repeats):
+        for i in np.roll(np.arange(len(variants)), r):
+            with replaced(variants[i]):
                 began = time.process_time(), time.perf_counter()
                 load()
-                taken = time.process_time() - began[0], time.perf_counter() - began[1]
-            best[:, i] = np.minimum(best[:, i], taken)
-    return best
+                times[:, i, r] = time.process_time() - began[0], time.perf_counter() - began[1]
+    return times
 
 
-def array_times(load: Callable[[], Any], repeats: int) -> dict[str, float]:
-    """Return the smallest processor time of each check of each array."""
+def check_times(load: Callable[[], Any], repeats: int) -> dict[str, float]:
+    """Return the smallest processor time of each check of entries, by the type and the size of its array."""
     best: dict[str, float] = defaultdict(lambda: np.inf)
+    now: dict[str, float] = defaultdict(float)
+    check_parts = stored._check_parts
 
-    def timed(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-        def call(first: Any, *arguments: Any, **options: Any) -> Any:
-            began = time.thread_time()
-            result = function(first, *arguments, **options)
-            what = f"{name} {first}" if isinstance(first, str) else name
-            best[what] = min(best[what], time.thread_time() - began)
-            return result
+    def timed(array: Any, check: Any, sums: Any) -> None:
+        what = f"{check.__qualname__.split('.')[0]}, {array.dtype}, {array.nbytes / 1e6:.1f} MB"
 
-        return call
+        def timed_check(begin: int, part: Any) -> None:
+            started = time.thread_time()
+            check(begin, part)
+            now[what] += time.thread_time() - started
 
-    functions = {
-        name: getattr(stored, name) for name in ("check_range", "check_finite", "check_offsets", "check_rows")
-    }
-    functions |= {"check_samples": samples.check_samples, "check_posterior": checks.check_posterior}
-    with replaced({name: timed(name, function) for name, function in functions.items()}):
+        check_parts(array, timed_check, sums)
+
+    with replaced({"_check_parts": timed}):
         for _ in range(repeats):
+            now.clear()
             load()
+            for what, taken in now.items():
+                best[what] = min(best[what], taken)
     return best
 
 
@@ -109,28 +109,32 @@ def main() -> None:
     options = argparse.ArgumentParser()
     options.add_argument("--nodes", type=int, default=300_000)
     options.add_argument("--degree", type=int, default=20)
-    options.add_argument("--repeats", type=int, default=15)
+    options.add_argument("--repeats", type=int, default=40)
+    options.add_argument("--result", type=Path, help="a result that is there already")
     chosen = options.parse_args()
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name) / "result"
-        size = make_result(folder, chosen.nodes, chosen.degree)
+        folder = chosen.result or Path(name) / "result"
+        if chosen.result is None:
+            make_result(folder, chosen.nodes, chosen.degree)
+        size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
         def load() -> None:
             bm.load(folder)
 
         load()
         nothing = {name: lambda *_, **__: None for name in CHECKS}
-        no_sums = nothing | {"_digest_of": lambda *_: "", "_compare": lambda *_: None}
-        print(f"{chosen.nodes:,} nodes, {size / 1e6:,.1f} MB")
-        for kind, (whole, unchecked, bare) in zip(
+        no_sums = nothing | {"_run": lambda _: ("", None), "_compare": lambda *_: None}
+        print(f"{bm.load(folder).graph.n_nodes:,} nodes, {size / 1e6:,.1f} MB")
+        for kind, times in zip(
             ("processor", "elapsed"), seconds([{}, nothing, no_sums], load, chosen.repeats), strict=True
         ):
+            whole, unchecked, bare = np.median(times, axis=1)
             print(
-                f"{kind} time of a load {1e3 * whole:.1f} ms: checks {(whole - unchecked) / whole:.1%}, ",
-                end="",
+                f"{kind} time of a load {1e3 * whole:.1f} ms: checks {1 - unchecked / whole:.1%} (smallest "
+                f"{1 - times[1].min() / times[0].min():.1%}, pairs {np.median(1 - times[1] / times[0]):.1%}), "
+                f"checksums {(unchecked - bare) / whole:.1%}, the rest {bare / whole:.1%}"
             )
-            print(f"checksums {(unchecked - bare) / whole:.1%}, the rest {bare / whole:.1%}")
-        for what, cost in sorted(array_times(load, chosen.repeats).items(), key=lambda item: -item[1])[:12]:
+        for what, cost in sorted(check_times(load, chosen.repeats).items(), key=lambda item: -item[1])[:12]:
             print(f"  {1e3 * cost:8.3f} ms  {what}")
 
 

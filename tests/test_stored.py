@@ -45,6 +45,64 @@ def test_a_checksum_that_does_not_match_is_the_error_that_counts(tmp_path):
         check_range("a", read_array(tmp_path / "a.npy", entry=entry, mapped_by=sums), 3)
 
 
+@pytest.mark.parametrize("at", [0, 5, 6, 14, 19])
+def test_long_arrays_are_checked_in_the_pass_over_their_file(tmp_path, monkeypatch, at):
+    """Parts of four entries. Nothing is raised before the end of the block, where every file has been read once."""
+    monkeypatch.setattr(stored, "_AT_ONCE", 16)
+    numbers = np.ones(20, dtype=np.float32)
+    numbers[at] = np.nan
+    np.save(tmp_path / "good.npy", np.ones(20, dtype=np.float32))
+    np.save(tmp_path / "wrong.npy", numbers)
+    entries = {name: file_entry(tmp_path / f"{name}.npy") for name in ("good", "wrong")}
+    reached = []
+
+    def load(entries, names):
+        with Checksums() as sums:
+            for name in names:
+                array = read_array(tmp_path / f"{name}.npy", entry=entries[name], mapped_by=sums)
+                check_finite(name, array.reshape(4, 5), 0.0, 1.0, sums)
+            reached.append(names)
+
+    load(entries, ["good"])
+    with pytest.raises(Damaged, match=f"^wrong: entry {at} is nan"):
+        load(entries, ["good", "wrong"])
+    assert reached == [["good"], ["good", "wrong"]]
+    # The checksum counts, that of another file too.
+    entries["good"]["sha256"] = "0" * 64
+    with pytest.raises(Damaged, match=r"^good\.npy: it does not match its checksum$"):
+        load(entries, ["good", "wrong"])
+
+
+def test_rows_are_compared_in_the_pass_over_their_file(tmp_path, monkeypatch):
+    monkeypatch.setattr(stored, "_AT_ONCE", 16)
+    offsets, neighbors = np.array([0, 5, 5, 12]), np.array([0, 1, 2, 3, 4, 0, 1, 2, 3, 4, 5, 6], np.int32)
+
+    def load():
+        np.save(tmp_path / "a.npy", neighbors)
+        with Checksums() as sums:
+            array = read_array(tmp_path / "a.npy", entry=file_entry(tmp_path / "a.npy"), mapped_by=sums)
+            check_rows("a", np.concatenate((offsets, np.full(5, 12))), array, sums)
+
+    load()
+    for at, value, what in ((8, 2, "is not above the one before it"), (11, 9, "is 9, outside 0 .. 7")):
+        before, neighbors[at] = neighbors[at], value
+        with pytest.raises(Damaged, match=f"a: entry {at} {what}"):
+            load()
+        neighbors[at] = before
+
+
+def test_what_is_not_all_of_a_file_is_checked_at_once(tmp_path, monkeypatch):
+    """A part, a copy or other numbers in the place of the entries: the pass over the file does not see them."""
+    monkeypatch.setattr(stored, "_AT_ONCE", 16)
+    np.save(tmp_path / "a.npy", np.arange(20, dtype=np.int32))
+    entry = file_entry(tmp_path / "a.npy")
+    for change in (lambda a: a[:10], lambda a: a[::-1], lambda a: a + 0, lambda a: a.view(np.uint32)):
+        with Checksums() as sums:
+            array = read_array(tmp_path / "a.npy", entry=entry, mapped_by=sums)
+            with pytest.raises(Damaged, match="a: entry"):
+                check_range("a", change(array), 5, sums=sums)
+
+
 def test_an_interrupt_is_not_taken_for_damage(tmp_path):
     np.save(tmp_path / "a.npy", np.arange(6))
     entry = file_entry(tmp_path / "a.npy") | {"sha256": "0" * 64}
@@ -119,8 +177,8 @@ def test_numbers_are_compared_with_both_ends(dtype):
 
 
 def test_rows_that_cross_parts_are_compared_as_well(monkeypatch):
-    """Parts of four entries: rows end inside of them, at their ends, and run over several."""
-    monkeypatch.setattr(stored, "_AT_ONCE", 4)
+    """Parts of four entries of four bytes: rows end inside of them, at their ends, and run over several."""
+    monkeypatch.setattr(stored, "_AT_ONCE", 16)
     offsets, neighbors = (
         np.array([0, 0, 4, 4, 11, 12, 12]),
         np.array([0, 1, 2, 5, 0, 1, 2, 3, 4, 5, 6, 3], np.int32),

@@ -13,8 +13,8 @@ import hashlib
 import math
 import os
 import re
-from collections.abc import Iterator, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -31,13 +31,17 @@ NUMBERS = ("|b1", "|i1", "|u1", "<i2", "<u2", "<i4", "<u4", "<i8", "<u8", "<f4",
 _LONGEST_HEADER = 4096
 # The entries of an .npy file begin at a multiple of so many bytes; NumPy itself takes 64.
 _ALIGNED = 16
-# Entries checked in one call: few enough to stay in the cache.
+# Bytes of entries that are read at once, for checksum and checks: few enough to stay in the cache between them.
 _AT_ONCE = 1 << 18
 # Bytes of which the checksum is computed in one call.
 _HASHED_AT_ONCE = 1 << 20
-# Threads that compute checksums while content is checked.
+# Threads that compute checksums and check entries.
 _HASHED_BESIDE = 4
 
+# Types without a sign, by their size.
+_WORDS = {size: np.dtype(f"u{size}") for size in (1, 2, 4, 8)}
+# A check of a part of an array: the place of its first entry, and its entries.
+PartCheck = Callable[[int, NDArray[Any]], None]
 # What a manifest says of each file: {"sha256": ..., "bytes": ...}.
 Files = dict[str, dict[str, Any]]
 
@@ -96,10 +100,6 @@ def _digest(file: BinaryIO) -> str:
     return digest.hexdigest()
 
 
-def _digest_of(data: NDArray[np.uint8]) -> str:
-    return hashlib.sha256(data.data).hexdigest()
-
-
 def _check_size(name: str, file: BinaryIO, entry: Mapping[str, Any]) -> None:
     size = os.fstat(file.fileno()).st_size
     if size != entry["bytes"]:
@@ -112,31 +112,80 @@ def _compare(name: str, found: str, entry: Mapping[str, Any]) -> None:
         raise Damaged(f"{name}: it does not match its checksum")
 
 
-class Checksums:
-    """Compares mapped files with their checksums on other threads, while this one checks their content.
+class _Pass:
+    """One pass over a mapped file: its checksum, and the checks of its entries, part by part.
 
-    Use it in a `with` block. At its end all files are compared; one that does not match is the error that counts, also
-    where a check of the content, which may not rely on checksums, has failed before.
+    A part is checked right after the checksum has read it, while it is in the cache of the processor: the way from
+    memory takes longer than most checks.
+    """
+
+    def __init__(self, name: str, mapped: NDArray[np.uint8], entry: Mapping[str, Any]) -> None:
+        self.name, self.entry, self.mapped = name, entry, mapped
+        # Known when the header has been read: until then there are no entries.
+        self.array: NDArray[Any] = mapped[len(mapped) :]
+        self.checks: list[PartCheck] = []
+
+
+def _run(one: _Pass) -> tuple[str, Damaged | None]:
+    """Return the checksum of a file, and what the first check that failed found in it."""
+    digest, damage = hashlib.sha256(one.mapped[: len(one.mapped) - one.array.nbytes].data), None
+    for begin, part in _parts(one.array):
+        digest.update(part.view(np.uint8).data)
+        try:
+            for check in one.checks if damage is None else ():
+                check(begin, part)
+        except Damaged as error:
+            damage = error
+    return digest.hexdigest(), damage
+
+
+class Checksums:
+    """Compares mapped files with their checksums on other threads, and checks their entries in the same pass.
+
+    Use it in a `with` block. All passes are made at its end. A file that does not match its checksum is the error that
+    counts, also where a check of its content, which may not rely on checksums, has failed before.
     """
 
     def __init__(self) -> None:
-        self._pool = ThreadPoolExecutor(_HASHED_BESIDE, thread_name_prefix="blockmix-checksum")
-        self._jobs: list[tuple[str, Mapping[str, Any], Future[str]]] = []
+        self._passes: list[_Pass] = []
 
-    def compare(self, name: str, mapped: NDArray[np.uint8], entry: Mapping[str, Any]) -> None:
-        """Compare a file that is mapped into memory with what its manifest says of it."""
-        self._jobs.append((name, entry, self._pool.submit(_digest_of, mapped)))
+    def compare(self, name: str, mapped: NDArray[np.uint8], entry: Mapping[str, Any]) -> _Pass:
+        """Compare a file that is mapped into memory with what its manifest says of it; return the pass over it."""
+        self._passes.append(_Pass(name, mapped, entry))
+        return self._passes[-1]
+
+    def pass_over(self, array: NDArray[Any]) -> _Pass | None:
+        """Return the pass in which this array will be read as a whole, if there is one."""
+        return next((one for one in self._passes if _is_same(one.array, array)), None)
 
     def __enter__(self) -> Checksums:
         return self
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if error is not None and not isinstance(error, Exception):
+            return
+        pool = ThreadPoolExecutor(_HASHED_BESIDE, thread_name_prefix="blockmix-checksum")
         try:
-            if error is None or isinstance(error, Exception):
-                for name, entry, job in self._jobs:
-                    _compare(name, job.result(), entry)
+            # The largest first: no thread is then left with a long pass at the end.
+            order = sorted(self._passes, key=lambda one: -one.array.nbytes)
+            found = list(zip(order, pool.map(_run, order), strict=True))
+            for one, (digest, _) in found:
+                _compare(one.name, digest, one.entry)
+            for _, (_, damage) in found:
+                if damage is not None and error is None:
+                    raise damage
         finally:
-            self._pool.shutdown(cancel_futures=True)
+            pool.shutdown(cancel_futures=True)
+
+
+def _is_same(stored: NDArray[Any], array: NDArray[Any]) -> bool:
+    """Return whether an array is all entries of a stored one, in their order and of their type."""
+    return (
+        array.size == stored.size
+        and array.dtype == stored.dtype
+        and array.flags.c_contiguous
+        and array.__array_interface__["data"] == stored.__array_interface__["data"]
+    )
 
 
 def read_array(
@@ -156,9 +205,12 @@ def read_array(
             _check_size(path.name, file, entry)
         size = os.fstat(file.fileno()).st_size
         # Mapped once, for the checksum and for what follows: pages are found once.
-        mapped = np.memmap(file, dtype=np.uint8, mode="r") if mapped_by is not None and size else None
+        mapped = (
+            np.asarray(np.memmap(file, dtype=np.uint8, mode="r")) if mapped_by is not None and size else None
+        )
+        one_pass = None
         if entry is not None and mapped_by is not None and mapped is not None:
-            mapped_by.compare(path.name, mapped, entry)
+            one_pass = mapped_by.compare(path.name, mapped, entry)
         elif entry is not None:
             _compare(path.name, _digest(file), entry)
         file.seek(0)
@@ -170,8 +222,11 @@ def read_array(
                 f"{entries * dtype.itemsize:,}"
             )
         if mapped is not None and entries:
-            return np.asarray(mapped[begin:].view(dtype)).reshape(shape)
-        array: NDArray[Any] = np.fromfile(file, dtype=dtype, count=entries)
+            array: NDArray[Any] = mapped[begin:].view(dtype)
+            if one_pass is not None:
+                one_pass.array = array
+        else:
+            array = np.fromfile(file, dtype=dtype, count=entries)
     return array.reshape(shape)
 
 
@@ -217,9 +272,9 @@ def check_layout(
 
 
 def _parts(array: NDArray[Any]) -> Iterator[tuple[int, NDArray[Any]]]:
-    flat = array.reshape(-1)
-    for begin in range(0, len(flat), _AT_ONCE):
-        yield begin, flat[begin : begin + _AT_ONCE]
+    flat, entries = array.reshape(-1), _AT_ONCE // array.itemsize
+    for begin in range(0, len(flat), entries):
+        yield begin, flat[begin : begin + entries]
 
 
 def _largest_word(array: NDArray[Any]) -> int:
@@ -228,31 +283,59 @@ def _largest_word(array: NDArray[Any]) -> int:
     A number below zero, an infinity and what is not a number all are above every allowed one then, so that one pass
     shows whether all entries are inside a range that begins at zero.
     """
-    return int(array.reshape(-1).view(f"u{array.itemsize}").max(initial=0))
+    return int(np.maximum.reduce(array.reshape(-1).view(_WORDS[array.itemsize]), initial=0))
 
 
-def check_range(name: str, array: NDArray[Any], end: int, least: int = 0) -> None:
-    """Refuse integers outside least .. end - 1."""
-    if least == 0 and end <= np.iinfo(array.dtype).max and _largest_word(array) < end:
+def _check_parts(array: NDArray[Any], check: PartCheck, sums: Checksums | None) -> None:
+    """Check an array part by part: when its checksum is computed, where it is long and that is to come, or else now."""
+    one_pass = None if sums is None or array.nbytes < _AT_ONCE else sums.pass_over(array)
+    if one_pass is not None:
+        one_pass.checks.append(check)
         return
     for begin, part in _parts(array):
+        check(begin, part)
+
+
+def check_range(
+    name: str, array: NDArray[Any], end: int, least: int = 0, sums: Checksums | None = None
+) -> None:
+    """Refuse integers outside least .. end - 1; with `sums`, in the pass over their file."""
+    by_words = least == 0 and end <= np.iinfo(array.dtype).max
+
+    def check(begin: int, part: NDArray[Any]) -> None:
+        if by_words and _largest_word(part) < end:
+            return
         if part.max() >= end or part.min() < least:
             at = int(np.argmax((part < least) | (part >= end)))
             raise Damaged(f"{name}: entry {begin + at} is {part[at]}, outside {least} .. {end - 1}")
 
+    _check_parts(array, check, sums)
 
-def check_finite(name: str, array: NDArray[Any], least: float = -np.inf, most: float = np.inf) -> None:
-    """Refuse numbers that are not finite or outside least .. most."""
+
+def check_finite(
+    name: str,
+    array: NDArray[Any],
+    least: float = -np.inf,
+    most: float = np.inf,
+    sums: Checksums | None = None,
+) -> None:
+    """Refuse numbers that are not finite or outside least .. most; with `sums`, in the pass over their file."""
+    largest = -1
     if array.dtype.kind == "f" and least == 0.0:
-        # Floats from zero on are in the order of their bits. A minus zero is not: it is left to the loop.
-        limit = np.array([np.finfo(array.dtype).max if most == np.inf else most], dtype=array.dtype)
-        if _largest_word(array) <= _largest_word(limit):
+        # Floats from zero on are in the order of their bits. A minus zero is not: it is compared as a number.
+        largest = _largest_word(
+            np.array([np.finfo(array.dtype).max if most == np.inf else most], dtype=array.dtype)
+        )
+
+    def check(begin: int, part: NDArray[Any]) -> None:
+        if largest >= 0 and _largest_word(part) <= largest:
             return
-    for begin, part in _parts(array):
         low, high = part.min(), part.max()
         if not (np.isfinite(low) and np.isfinite(high) and low >= least and high <= most):
             at = int(np.argmax(~((part >= least) & (part <= most) & np.isfinite(part))))
             raise Damaged(f"{name}: entry {begin + at} is {part[at]}, not a number of {least:g} .. {most:g}")
+
+    _check_parts(array, check, sums)
 
 
 def check_offsets(name: str, offsets: NDArray[Any], end: int) -> None:
@@ -263,33 +346,31 @@ def check_offsets(name: str, offsets: NDArray[Any], end: int) -> None:
         raise Damaged(f"{name} does not fit its entries: it must rise from 0 to {end}")
 
 
-def check_rows(name: str, offsets: NDArray[Any], neighbors: NDArray[Any]) -> None:
-    """Refuse rows of nodes that are out of range or do not increase; the offsets are right already."""
-    nodes = len(offsets) - 1
-    for begin, falls in _falls(offsets, neighbors):
-        # Here, while the part is in the cache, and not before the loop.
-        outside = _largest_word(neighbors[begin : begin + len(falls)]) >= nodes
-        if outside or falls.any():
-            check_range(name, neighbors, nodes)
-            at = begin + int(np.argmax(falls))
-            raise Damaged(f"{name}: entry {at} is not above the one before it in its row")
+def check_rows(
+    name: str, offsets: NDArray[Any], neighbors: NDArray[Any], sums: Checksums | None = None
+) -> None:
+    """Refuse rows of nodes that are out of range or do not increase; the offsets are right already.
 
-
-def _falls(offsets: NDArray[Any], neighbors: NDArray[Any]) -> Iterator[tuple[int, NDArray[np.bool_]]]:
-    """Yield for parts of the neighbours where each begins, and which are not above the one before them in their row.
-
-    The array that is yielded is used again for the next part.
+    With `sums` the entries are compared in the pass over their file.
     """
-    begins = range(0, len(neighbors), _AT_ONCE)
+    nodes, entries = len(offsets) - 1, _AT_ONCE // neighbors.itemsize
     # The first rows that begin in each part, or after it; what begins at the end of all neighbours is empty.
-    first = np.searchsorted(offsets, [*begins, len(neighbors)])
-    scratch = np.zeros(min(_AT_ONCE, len(neighbors)), dtype=bool)
-    for i, begin in enumerate(begins):
-        part = neighbors[begin : begin + _AT_ONCE]
+    first = np.searchsorted(offsets, [*range(0, len(neighbors), entries), len(neighbors)])
+    scratch = np.zeros(min(entries, len(neighbors)), dtype=bool)
+    places = np.zeros(int(np.diff(first).max(initial=0)), dtype=np.int64)
+
+    def check(begin: int, part: NDArray[Any]) -> None:
         falls = scratch[: len(part)]
         np.less_equal(part[1:], part[:-1], out=falls[1:])
         falls[0] = part[0] <= neighbors[begin - 1]
         # A row may begin lower than the one before it ended. Written without a condition: reading where rows begin
         # and asking whether they are empty takes three times as long.
-        falls[offsets[first[i] : first[i + 1]] - begin] = False
-        yield begin, falls
+        i = begin // entries
+        rows = offsets[first[i] : first[i + 1]]
+        falls[np.subtract(rows, begin, out=places[: len(rows)])] = False
+        if _largest_word(part) >= nodes or falls.any():
+            check_range(name, neighbors, nodes)
+            at = begin + int(np.argmax(falls))
+            raise Damaged(f"{name}: entry {at} is not above the one before it in its row")
+
+    _check_parts(neighbors, check, sums)

@@ -145,7 +145,7 @@ def load_graph(path: str | os.PathLike[str], mmap: bool = True, verify: bool = T
                 return _array(folder, name, sums if mmap else None, files if verify else None)
 
             arrays = {name: read(name) for name in names}
-            _check(folder, manifest, arrays)
+            _check(folder, manifest, arrays, sums)
             attributes = _attributes(folder, manifest, len(arrays["offsets"]) - 1, read)
     except Damaged as damage:
         raise _damaged(folder, str(damage)) from None
@@ -207,7 +207,7 @@ def _array(folder: Path, name: str, sums: Checksums | None, files: Files | None)
     return array
 
 
-def _check(folder: Path, manifest: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+def _check(folder: Path, manifest: dict[str, Any], arrays: dict[str, NDArray[Any]], sums: Checksums) -> None:
     offsets, neighbors = arrays["offsets"], arrays["neighbors"]
     if len(offsets) - 1 != manifest.get("nodes") or len(neighbors) != 2 * _whole(manifest.get("links")):
         raise _damaged(folder, "the arrays are not as long as the manifest says")
@@ -216,19 +216,19 @@ def _check(folder: Path, manifest: dict[str, Any], arrays: dict[str, NDArray[Any
         raise _damaged(folder, "label_integers.npy has not one label per node")
     try:
         check_offsets("offsets.npy", offsets, len(neighbors))
-        check_rows("neighbors.npy", offsets, neighbors)
+        check_rows("neighbors.npy", offsets, neighbors, sums)
         if "weights" in arrays:
-            _check_weights(arrays["weights"], len(neighbors))
+            _check_weights(arrays["weights"], len(neighbors), sums)
         if "label_offsets" in arrays:
             check_texts("label", n_nodes, arrays["label_offsets"], arrays["label_text"])
     except Damaged as damage:
         raise _damaged(folder, str(damage)) from None
 
 
-def _check_weights(weights: NDArray[Any], entries: int) -> None:
+def _check_weights(weights: NDArray[Any], entries: int, sums: Checksums) -> None:
     if len(weights) != entries:
         raise Damaged("weights.npy has not one weight for each entry of neighbors.npy")
-    check_finite("weights.npy", weights, np.finfo(np.float64).smallest_subnormal)
+    check_finite("weights.npy", weights, np.finfo(np.float64).smallest_subnormal, sums=sums)
 
 
 def _attributes(

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from blockmix.files import Damaged
 from blockmix.posterior.posterior import HeldOutPairs, Posterior
-from blockmix.stored import check_finite, check_layout, check_offsets, check_range
+from blockmix.stored import Checksums, check_finite, check_layout, check_offsets, check_range
 
 # Rounding may carry a mean of float32 memberships beyond one by this.
 _ROUNDING = 1e-3
@@ -27,9 +27,12 @@ _TEXTS = (
 _SECONDS = ("seconds", "total_seconds")
 
 
-def check_posterior(post: Posterior) -> None:
-    """Refuse a posterior whose parts do not fit together and the network."""
-    _check_table(post)
+def check_posterior(post: Posterior, sums: Checksums | None = None) -> None:
+    """Refuse a posterior whose parts do not fit together and the network.
+
+    Where its files are compared with their checksums, by `sums`, long arrays are checked in the same pass.
+    """
+    _check_table(post, sums)
     _check_trace(post)
     check_provenance(post.provenance)
     model = post.provenance.get("model", {})
@@ -40,7 +43,7 @@ def check_posterior(post: Posterior) -> None:
         _check_held_out(post.held_out, post.graph.n_nodes)
 
 
-def _check_table(post: Posterior) -> None:
+def _check_table(post: Posterior, sums: Checksums | None) -> None:
     nodes, k, entries = post.graph.n_nodes, len(post.sizes), len(post.community)
     layout: dict[str, Any] = {
         "offsets": (np.int64, (nodes + 1,)),
@@ -58,12 +61,12 @@ def _check_table(post: Posterior) -> None:
         layout |= dict.fromkeys(("popularity_mean", "popularity_sd"), (np.float32, (nodes,)))
     check_layout({name: getattr(post, name) for name in layout}, layout)
     check_offsets("offsets", post.offsets, entries)
-    check_range("community", post.community, k)
+    check_range("community", post.community, k, sums=sums)
     for name in ("mean", "sd"):
-        check_finite(name, getattr(post, name), 0.0, 1.0 + _ROUNDING)
+        check_finite(name, getattr(post, name), 0.0, 1.0 + _ROUNDING, sums)
     check_finite("sizes", post.sizes, 0.0)
     for name in layout.keys() & {"popularity_mean", "popularity_sd"}:
-        check_finite(name, getattr(post, name), 0.0)
+        check_finite(name, getattr(post, name), 0.0, sums=sums)
     for chain in post.draws:
         if any((sample.popularity is None) != (post.popularity_mean is None) for sample in chain):
             raise Damaged("the posterior samples and the table differ in whether nodes have popularities")

@@ -141,7 +141,7 @@ def load_posterior(folder: Path) -> Posterior:
     try:
         with Checksums() as sums:
             post = _assemble(folder, manifest, sums)
-            check_posterior(post)
+            check_posterior(post, sums)
     except InputError:
         raise
     except (Damaged, OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
@@ -212,7 +212,7 @@ def _assemble(folder: Path, manifest: dict[str, Any], sums: Checksums) -> Poster
         **table,
         background_mean=float(manifest["background_mean"]),
         background_sd=float(manifest["background_sd"]),
-        draws=tuple(_draws(array, c, names, graph.n_nodes, shape) for c in range(manifest["chains"])),
+        draws=tuple(_draws(array, c, names, graph.n_nodes, shape, sums) for c in range(manifest["chains"])),
         trace={check_name(name): array(f"trace_{name}") for name in manifest["trace"]},
         held_out=held_out,
         provenance=manifest["provenance"],
@@ -222,14 +222,19 @@ def _assemble(folder: Path, manifest: dict[str, Any], sums: Checksums) -> Poster
 
 
 def _draws(
-    array: Any, chain: int, names: Sequence[str], nodes: int, strengths: tuple[int, ...]
+    array: Any,
+    chain: int,
+    names: Sequence[str],
+    nodes: int,
+    strengths: tuple[int, ...],
+    sums: Checksums,
 ) -> tuple[PosteriorSample, ...]:
     try:
         sweep = array(f"draws{chain}_sweep")
     except FileNotFoundError:
         return ()
     arrays = {"sweep": sweep} | {name: array(f"draws{chain}_{name}") for name in names}
-    check_samples(arrays, nodes, strengths)
+    check_samples(arrays, nodes, strengths, sums)
     return samples_from(arrays)
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from blockmix.errors import InputError
 from blockmix.files import Damaged
-from blockmix.stored import check_finite, check_layout, check_range
+from blockmix.stored import Checksums, check_finite, check_layout, check_range
 from blockmix.tables.layout import Rows
 from blockmix.tables.packed import Packed, count_used, pack
 
@@ -196,10 +196,16 @@ def sample_arrays(samples: Sequence[PosteriorSample]) -> dict[str, NDArray[Any]]
     return found | ({"popularity": np.stack(popularity)} if popularity else {})
 
 
-def check_samples(arrays: Mapping[str, NDArray[Any]], nodes: int, strengths: tuple[int, ...]) -> None:
+def check_samples(
+    arrays: Mapping[str, NDArray[Any]],
+    nodes: int,
+    strengths: tuple[int, ...],
+    sums: Checksums | None = None,
+) -> None:
     """Refuse arrays that are not the posterior samples of a chain with so many nodes and strengths of this shape.
 
-    `strengths` is (K + 1,), or (K, K) in the general model. Kernels then read inside their arrays.
+    `strengths` is (K + 1,), or (K, K) in the general model. Kernels then read inside their arrays. With `sums` long
+    arrays are checked in the pass over their files.
     """
     if "sweep" not in arrays:
         return
@@ -229,11 +235,11 @@ def check_samples(arrays: Mapping[str, NDArray[Any]], nodes: int, strengths: tup
             "the rows of the posterior samples do not add up: counts, lengths and communities differ"
         )
     communities = strengths[0] if general else strengths[0] - 1
-    check_range("communities of the posterior samples", arrays["communities"], communities)
+    check_range("communities of the posterior samples", arrays["communities"], communities, sums=sums)
     most = 1.0
     if "popularity" in arrays:
         check_layout(arrays, {"popularity": (np.float32, (samples, nodes))})
-        check_finite("popularity of the posterior samples", arrays["popularity"], 0.0)
+        check_finite("popularity of the posterior samples", arrays["popularity"], 0.0, sums=sums)
         most = np.inf
     if "unit" in arrays:
         check_layout(arrays, {"unit": (np.float64, (samples,))})
