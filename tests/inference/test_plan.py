@@ -293,7 +293,11 @@ def test_a_run_without_limits_may_end_at_the_next_comparison_or_at_its_limit():
     assert plan.seconds_left(300, 1.0, 0.1) == pytest.approx((0.1 * (400 - 300), 0.1 * (5000 - 300)))
     plan.add_check(400, table(False, times=10.0))
     # The next comparison is after a quarter more sampling sweeps; it may find that the chains will not agree in time.
-    assert plan.seconds_left(410, 1.0, 0.1) == pytest.approx((0.1 * (450 - 410), 0.1 * (2200 - 410)))
+    # They need 2,000 sampling sweeps, and a run ends at a comparison: the first one from sweep 2,200 on.
+    assert [sweep for sweep in range(2140, 2640) if plan.check_due(sweep)] == [2140, 2630]
+    assert plan.seconds_left(410, 1.0, 0.1) == pytest.approx((0.1 * (450 - 410), 0.1 * (2630 - 410)))
+    # What they needed is over and the next comparison is to come: that is not "0 s left".
+    assert plan.seconds_left(2300, 1.0, 0.1) == pytest.approx((0.1 * (2630 - 2300), 0.1 * (2630 - 2300)))
     plan.add_check(450, DISAGREE)
     assert plan.seconds_left(1190, 1.0, 0.1) == pytest.approx((0.1 * 10, 0.1 * (200 + LEAST_LIMIT - 1190)))
 

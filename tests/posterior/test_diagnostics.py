@@ -247,6 +247,16 @@ def test_the_verdict_is_in_plain_words(made, expected, converged):
     assert made.converged is converged
 
 
+@pytest.mark.parametrize(
+    ("above", "followed", "expected"),
+    [(1, 220, "R-hat above 1.05 for 1 of 220"), (3, 220, "R-hat above 1.05 for 1%"), (0, 220, "")],
+)
+def test_what_is_missing_is_never_nothing(above, followed, expected):
+    rhat = [1.5] * above + [1.0] * (followed - above)
+    kinds = ["scalar"] * above + ["co-membership"] * (followed - above)
+    assert table(rhat, [500] * followed, kinds).missing == expected
+
+
 def test_a_run_without_samples_has_a_verdict_that_it_was_too_short():
     early = fit(planted(60, 3, degree=8, seed=4).graph, 3, sweeps=3, chains=2, threads=1, held_out=0)
     assert "Too few draws" in early.diagnostics().verdict

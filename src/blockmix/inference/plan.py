@@ -251,8 +251,12 @@ class Plan:
             return first, max(self.most, first)
         if sweep < self._first_check():
             return self._first_check(), self._began + self._allowed
-        end = self._began + math.ceil(self._needed if self._waits else self.most_sampled)
-        return min(self._check_from(sweep + 1), end), end
+        check, end = self._check_from(sweep + 1), self._began + self.most_sampled
+        if self._waits:
+            # It ends at a comparison, and not before the next one.
+            due = self._check_from(max(sweep + 1, self._began + math.ceil(self._needed)))
+            end = min(due, self._began + self._allowed)
+        return min(check, end), end
 
     def missing(self, sweep: int) -> str:
         """Return in a few words what must still happen before a run without limits ends; else empty."""

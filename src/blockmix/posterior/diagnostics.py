@@ -157,7 +157,10 @@ class DiagnosticsTable(_Table):
             return ""
         parts = []
         if self.disagree:
-            parts.append(f"R-hat above {R_HAT} for {self.share_above:.0%}")
+            above, followed = int((self.rhat[self.decides] > R_HAT).sum()), int(self.decides.sum())
+            # One scalar is enough; of some hundred quantities it would be 0%.
+            share = f"{self.share_above:.0%}" if 100 * above >= followed else f"{above} of {followed}"
+            parts.append(f"R-hat above {R_HAT} for {share}")
         if self.few:
             parts.append(f"{self.least_ess:,.0f} effective samples")
         return ", ".join(parts)
