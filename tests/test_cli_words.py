@@ -277,6 +277,19 @@ def test_nodes_are_called_by_their_names_on_the_screen_and_in_the_report(cliques
     assert all(name.startswith("Person ") for name in row["strongest_names"])
 
 
+def test_members_without_a_link_are_counted_and_said_to_be_unknown(cliques, tmp_path):
+    (tmp_path / "nodes.txt").write_text("lone\n")
+    done = blockmix("fit", cliques, "-k", 4, "--sweeps", 60, "--seed", 1, "--nodes", tmp_path / "nodes.txt",
+                    "-o", tmp_path / "run")  # fmt: skip
+    post = bm.load(tmp_path / "run")
+    assert any("lone" in members for members in post.communities().values())
+    assert record(post, 0.1)["listed_nodes_without_links"] == 1
+    assert "1 member has no link in the network and is placed where links are least likely" in words_of(
+        done.stdout
+    )
+    assert record(post, 0.999999)["listed_nodes_without_links"] == 0
+
+
 @pytest.mark.parametrize("name", [None, *get_command(app).commands])
 def test_every_line_of_the_examples_is_in_the_help_as_it_was_written(name):
     """What a terminal library takes for markup, such as words in square brackets, would be left out."""

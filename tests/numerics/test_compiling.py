@@ -17,7 +17,7 @@ def test_a_kernel_is_announced_when_it_is_compiled_and_not_when_it_runs_again():
     with announce_compiling(told.append) as log:
         double(np.float64(1.5))
     assert log.kernels == 1
-    assert told[0] == "compiling kernels of the sampler: once on a new machine, about half a minute"
+    assert told[0] == "compiling kernels of the sampler: once on a new machine, about half a minute for all"
     assert told[-1].startswith("compiled 1 kernel of the sampler in ")
     again: list[str] = []
     with announce_compiling(again.append):
@@ -61,6 +61,9 @@ def test_reading_a_network_names_what_it_compiles(tmp_path, monkeypatch, capsys)
 
     monkeypatch.setattr(read, "read_graph", compiling)
     read_network("edges.txt", None, None, quiet=False)
-    assert "compiling kernels for reading: once on a new machine, a few seconds" in capsys.readouterr().err
+    assert (
+        "compiling kernels for reading: once on a new machine, a few seconds for all"
+        in capsys.readouterr().err
+    )
     read_network("edges.txt", None, None, quiet=True)
     assert capsys.readouterr().err == ""

@@ -54,6 +54,7 @@ def record(post: Posterior, threshold: float) -> dict[str, Any]:
         "communities": post.n_communities,
         "communities_found": len(listed),
         "nodes_in_no_community": post.graph.n_nodes - len(_listed(found)),
+        "listed_nodes_without_links": int((post.graph.degrees[_listed(found)] == 0).sum()),
         "threshold": threshold,
         "level": found.level,
         **_in_use(post, found.level),

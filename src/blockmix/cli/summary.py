@@ -56,7 +56,8 @@ def _in_use_text(values: dict[str, Any]) -> str:
         return ""
     low, high = values["communities_in_use_lower"], values["communities_in_use_upper"]
     number = f"{low:,}" if low == high else f"{low:,} to {high:,}"
-    return f"; {number} of them are in use ({values['level']:.0%} of posterior samples)"
+    verb = "is" if high == 1 else "are"
+    return f"; {number} of them {verb} in use ({values['level']:.0%} of posterior samples)"
 
 
 def _print_communities(console: Console, values: dict[str, Any]) -> None:
@@ -70,6 +71,13 @@ def _print_communities(console: Console, values: dict[str, Any]) -> None:
     if not count:
         console.print("No community adds more to the likelihood than its memberships cost to describe.\n")
         return
+    alone = values["listed_nodes_without_links"]
+    if alone:
+        has, is_placed = ("has", "is") if alone == 1 else ("have", "are")
+        console.print(
+            f"{_count(alone, 'member')} {has} no link in the network and {is_placed} placed where links are least "
+            "likely; nothing else tells."
+        )
     console.print(
         f"A member more likely than not makes at least {threshold:.0%} of its links there. Strength:\n"
         f"how likely two members are to link, with its {values['level']:.0%} interval. {_evidence_text(values)}\n"

@@ -30,7 +30,7 @@ class CompileLog:
             self._began = now
         self._depth += 1
         if self.kernels == 0 and self._told == 0.0:
-            self._report(f"compiling kernels {self._what}: once on a new machine, {self._how_long}")
+            self._report(f"compiling kernels {self._what}: once on a new machine, {self._how_long} for all")
             self._told = now
         elif now - self._told >= EVERY:
             spent = self.seconds + now - self._began
