@@ -1,6 +1,6 @@
 """Ranks of one machine: seconds a sweep, share of them in exchange, bytes sent and peak memory, for 1, 2, 4, ... ranks.
 
-    mpiexec -n 16 python benchmarks/mpi.py [--nodes 3000000] [--links 45000000] [--json FILE]
+    mpiexec -n 16 python benchmarks/mpi.py [--nodes 3000000] [--links 45000000] [--ranks 16 4 1] [--json FILE]
 
 One start serves all numbers of ranks: each is a communicator of its own, and the ranks left over sleep. Each rank has
 one thread; the last line is one process with as many threads. Chains start at the planted communities, so that no time
@@ -112,13 +112,14 @@ def main() -> None:
     parser.add_argument("--nodes", type=int, default=3_000_000)
     parser.add_argument("--links", type=int, default=45_000_000)
     parser.add_argument("--sweeps", type=int, default=2)
+    parser.add_argument("--ranks", type=int, nargs="+", help="numbers of ranks; by default all powers of two")
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     everybody, world, found = MpiComm(), MPI.COMM_WORLD, []
     problem = network(options.nodes, options.links) if world.rank == 0 else None
-    counts = [2**i for i in range(20) if 2**i <= world.size]
+    counts = options.ranks or [2**i for i in range(20)]
     everybody.decide(None)
-    for ranks in reversed(counts):
+    for ranks in sorted((count for count in counts if count <= world.size), reverse=True):
         group = world.Split(int(world.rank < ranks))
 
         def run() -> None:

@@ -11,15 +11,19 @@ import traceback
 from pathlib import Path
 
 from mpi4py import MPI
+from watched import watched
 
 import blockmix as bm
 from blockmix.engines.mpi import MpiComm
 from blockmix.posterior.export.files import write_text_files
-from blockmix.samplers.ranks.job import run_on_ranks
+from blockmix.samplers.ranks.job import run_on_ranks, team
+from blockmix.tables import samples
 
 RANKS = (1, 2, 3, 4)
 # Isolated nodes, too: leaves whose only link is held out.
 LEAVES = 150
+ROOM = 100_000
+USUAL_ROOM, FEWEST = (samples.BYTES_IN_ALL, samples.BYTES_A_NODE), samples.FEWEST_SAMPLES
 
 
 def networks():
@@ -29,12 +33,17 @@ def networks():
     return large, bm.planted(60, 3, degree=8, seed=1).graph
 
 
-def fits():
+def fits(place):
     """Each kind of run by name: what `fit` is given."""
     large, small = networks()
+    # Another object: one that was saved is read from there as well.
+    networks()[0].save(place)
+    saved = bm.Graph.load(place)
     usual = {"held_out": 0.1, "seed": 4, "sweeps": 60, "warm_up": 53, "progress": False, "threads": 1}
     return {
         "divided": ((large, 10), usual | {"chains": 1}),
+        # The same network, which every rank reads for itself; and of seven samples some are let go.
+        "saved": ((saved, 10), usual | {"chains": 1}),
         "popularity": (
             (large, 8),
             usual | {"chains": 1, "model": "popularity", "batches": 3, "sweeps": 20, "warm_up": 12},
@@ -59,19 +68,30 @@ def main():
     world, found = MPI.COMM_WORLD, {}
     # Its waiting leaves the processors to those who work.
     everybody = MpiComm()
-    for name, (arguments, options) in fits().items():
+    place = everybody.decide(tempfile.mkdtemp() if world.rank == 0 else None)
+    # Only rank 0 fits, and only its network is looked at.
+    kinds = fits(Path(place) / "network") if world.rank == 0 else {}
+    for name in everybody.decide(list(kinds)):
+        arguments, options = kinds.get(name, ((), {}))
+        # Room for three or four samples of all nodes, and for twice as many of half of them.
+        samples.BYTES_IN_ALL, samples.BYTES_A_NODE = (ROOM, 0) if name == "saved" else USUAL_ROOM
+        samples.FEWEST_SAMPLES = 2 if name == "saved" else FEWEST
         for ranks in (0, *RANKS):
             group = world.Split(int(world.rank < max(ranks, 1)))
+
+            def said():
+                return "" if team() is None else team().shared
 
             def run(arguments=arguments, options=options, name=name, ranks=ranks):
                 post = bm.fit(*arguments, **options)
                 with tempfile.TemporaryDirectory() as folder:
-                    found[f"{name}/{ranks}"] = digests(post, Path(folder))
+                    kept = len(post.draws[0])
+                    found[f"{name}/{ranks}"] = [digests(post, Path(folder)), kept, said()]
 
             if ranks == 0 and world.rank == 0:
                 run()
             elif world.rank < ranks:
-                run_on_ranks(run, MpiComm(group))
+                run_on_ranks(run, watched(MpiComm(group)))
             everybody.decide(None)
             group.Free()
     if world.rank == 0:

@@ -14,11 +14,16 @@ import numpy as np
 import pytest
 
 import blockmix as bm
+from blockmix.engines import slices
+from blockmix.engines.contract import Comm
 from blockmix.engines.launched import launched, launched_rank
-from blockmix.engines.shards import Cuts, divide
+from blockmix.engines.shards import InMemory, Layout, cut, divide
+from blockmix.engines.slices import Mapped, drop_from_rows, rows_of_pairs, sees
 from blockmix.graph.split import hold_out
+from blockmix.graph.storage import saved_at
 
 HERE = Path(__file__).parent
+COLLECTIVES = ["add", "exchange", "decide", "hand_out", "swap", "gather"]
 # A collective that never ends would take the tests with it.
 LONGEST = 300
 MISSING = [name for name in ("mpi4py",) if importlib.util.find_spec(name) is None]
@@ -60,12 +65,19 @@ def found(tmp_path_factory):
 
 @needs_mpi
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4])
-@pytest.mark.parametrize("name", ["divided", "popularity", "spread"])
+@pytest.mark.parametrize("name", ["divided", "saved", "popularity", "spread"])
 def test_a_fit_has_the_same_bits_on_any_number_of_ranks(found, name, ranks):
     """Memberships, strengths, predictions, posterior samples, trace and text files."""
-    alone = found[f"{name}/0"]
+    alone, kept, _ = found[f"{name}/0"]
+    arrays, kept_there, shared = found[f"{name}/{ranks}"]
     assert len(alone) > 15
-    assert found[f"{name}/{ranks}"] == alone
+    assert arrays == alone
+    assert kept_there == kept
+    if name == "saved":
+        # Of seven samples: or nothing would show that ranks agree on how many there is room for.
+        assert kept < 7
+    said = {"saved": "each rank reads its own", "spread": "4 chains are spread"}
+    assert said.get(name, "the network is in memory") in shared
 
 
 @pytest.fixture(scope="module")
@@ -136,6 +148,38 @@ def test_a_rank_that_fails_says_which_and_ends_all():
     assert "no room" in errors
 
 
+def test_every_collective_is_under_the_watchdog_of_these_tests():
+    """`watched` guards the methods of `Comm`."""
+    assert [name for name, method in vars(Comm).items() if callable(method) and name[0] != "_"] == COLLECTIVES
+
+
+@needs_mpi
+@pytest.mark.parametrize("name", COLLECTIVES)
+def test_a_collective_that_a_rank_does_not_join_ends_the_job(name):
+    """The watchdog of these tests: without it a deadlock would take all the time there is, and say nothing."""
+    program = (
+        "import sys, time; import numpy as np\n"
+        f"sys.path.insert(0, {str(HERE)!r})\n"
+        "from watched import watched\n"
+        "from blockmix.engines.halo import Halo, Link\n"
+        "from blockmix.engines.mpi import MpiComm\n"
+        "from blockmix.tables.layout import Rows\n"
+        "comm, one = watched(MpiComm(), 2), np.zeros(1, dtype=np.int64)\n"
+        "comm.halo = Halo([[Link(1 - comm.rank, one[:0], one)]])\n"
+        "rows = Rows(*(np.zeros((1, 4), dtype=d) for d in (np.int32, np.float32)), np.ones(1, dtype=np.float32))\n"
+        "given = {'add': (one,), 'exchange': (rows, 0), 'decide': (1,), 'hand_out': ([1, 2],), 'swap': ([1, 2],),\n"
+        f"         'gather': (1,)}}[{name!r}]\n"
+        f"waits = 1 if {name!r} == 'hand_out' else 0\n"
+        f"time.sleep(100) if comm.rank != waits else comm.{name}(*given)"
+    )
+    began = time.monotonic()
+    status, _, errors = finish(start(2, "-c", program))
+    assert status != 0
+    assert "Timeout" in errors
+    assert name in errors
+    assert time.monotonic() - began < 60
+
+
 def test_the_launcher_is_known_from_the_environment(monkeypatch):
     for name in ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK", "SLURM_NTASKS"):
         monkeypatch.delenv(name, raising=False)
@@ -152,8 +196,8 @@ def test_parts_of_a_network_have_every_node_once_and_all_of_its_links(ranks):
     data = hold_out(bm.planted(60, 3, degree=6, seed=2).graph, 0.2, seed=1)
     degrees = data.training.degrees
     owner = divide(np.arange(60, dtype=np.int32) % 7, degrees, ranks)
-    cuts = Cuts(data, owner, ranks, 4)
-    parts = [cuts.part(rank) for rank in range(ranks)]
+    layout = Layout.of(data, owner, ranks, 4)
+    parts = [cut(layout, InMemory(data), rank) for rank in range(ranks)]
     shards = [part.shard for part in parts]
     assert sorted(np.concatenate([shard.names[: shard.own] for shard in shards])) == list(range(60))
     assert sorted(np.concatenate([part.numbers for part in parts])) == list(range(len(data.scored_pairs)))
@@ -167,3 +211,53 @@ def test_parts_of_a_network_have_every_node_once_and_all_of_its_links(ranks):
         assert (owner[shard.names[shard.own :]] == part.owners).all()
     links = [int(degrees[owner == rank].sum()) for rank in range(ranks)]
     assert max(links) < 2 * degrees.sum() / ranks
+
+
+@pytest.mark.parametrize("at_once", [1, 40, 1 << 24])
+def test_a_part_cut_from_a_saved_network_is_the_one_cut_in_memory(tmp_path, monkeypatch, at_once):
+    """Every array and its type: kernels are compiled once for both."""
+    monkeypatch.setattr(slices, "READ_AT_ONCE", at_once)
+    network = [*bm.planted(60, 3, degree=6, seed=2).graph.edges().tolist(), *((a, 60 + a) for a in range(30))]
+    whole = bm.Graph.from_edges(network)
+    whole.save(tmp_path / "saved")
+    graph = bm.Graph.load(tmp_path / "saved")
+    data = hold_out(graph, 0.4, seed=1)
+    assert (data.training.degrees == 0).any()
+    owner = divide(np.arange(graph.n_nodes, dtype=np.int32) % 7, data.training.degrees, 3)
+    layout = Layout.of(data, owner, 3, 4)
+    for rank in range(3):
+        wanted = cut(layout, InMemory(data), rank)
+        found = cut(layout, Mapped(saved_at(graph), data.pairs, data.links), rank)
+        for one, other in zip(flat(found), flat(wanted), strict=True):
+            np.testing.assert_array_equal(one, other)
+            assert one.dtype == other.dtype
+
+
+def flat(part):
+    """All arrays of a part."""
+    return [*part.shard.network, part.shard.names, part.shard.starts, part.shard.isolated, *part[1:]]
+
+
+def test_a_network_that_another_process_does_not_see_is_named(tmp_path):
+    graph = bm.Graph.from_edges([(1, 2), (2, 3)])
+    assert saved_at(graph) is None
+    graph.save(tmp_path / "saved")
+    saved = saved_at(graph)
+    assert sees(saved) == ""
+    assert "no " in sees(saved._replace(folder=str(tmp_path / "elsewhere")))
+    bm.Graph.from_edges([(1, 2), (2, 4), (4, 1)]).save(tmp_path / "saved")
+    assert "another network" in sees(saved)
+    neighbors = tmp_path / "saved" / "neighbors.npy"
+    neighbors.write_bytes(neighbors.read_bytes()[:-4])
+    manifest = json.loads((tmp_path / "saved" / "manifest.json").read_text())
+    assert "bytes of entries" in sees(saved._replace(fingerprint=manifest["fingerprint"]))
+
+
+def test_rows_without_held_out_links_at_their_ends_and_in_the_middle():
+    starts, entries = np.array([0, 4, 4, 7]), np.array([1, 4, 6, 9, 0, 2, 5], dtype=np.int32)
+    out_starts, out = rows_of_pairs(np.array([7, 3, 8]), np.array([[1, 7], [7, 9], [2, 8], [5, 6]]), np.int32)
+    left = drop_from_rows(starts, entries, out_starts, out)
+    assert entries[:left].tolist() == [4, 6, 0, 5]
+    assert starts.tolist() == [0, 2, 2, 4]
+    nobody = rows_of_pairs(np.empty(0, dtype=np.int64), np.array([[1, 2]]), np.int32)
+    assert [array.tolist() for array in nobody] == [[0], []]

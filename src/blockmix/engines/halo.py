@@ -15,10 +15,13 @@ from numpy.typing import NDArray
 from blockmix.engines.contract import Comm
 from blockmix.engines.shards import Part
 from blockmix.numerics.compile import kernel
+from blockmix.numerics.prefetch import prefetch_row
 from blockmix.tables.layout import Rows
 
 # Words of a packed row beside its slots.
 HEAD = 2
+# Rows are asked for so many places ahead: each is a cache miss, and several are on their way at once.
+AHEAD = 16
 
 
 class Link(NamedTuple):
@@ -70,7 +73,11 @@ def message(rows: int, words: int) -> NDArray[np.int32]:
 def pack_rows(places: np.ndarray, words: np.ndarray, total: np.ndarray, out: np.ndarray) -> int:
     """Write the used slots of some rows one after the other; return how many words there are. `total` is in bits."""
     at = 0
-    for place in places:
+    for i in range(len(places)):
+        if i + AHEAD < len(places):
+            prefetch_row(words, places[i + AHEAD])
+            prefetch_row(total, places[i + AHEAD])
+        place = places[i]
         head = at
         at += HEAD
         used = 0
@@ -78,7 +85,7 @@ def pack_rows(places: np.ndarray, words: np.ndarray, total: np.ndarray, out: np.
             out[at], out[at + 1] = words[place, 2 * used], words[place, 2 * used + 1]
             at += 2
             used += 1
-        out[head], out[head + 1] = used, total[place]
+        out[head], out[head + 1] = used, total[place, 0]
     return at
 
 
@@ -86,9 +93,13 @@ def pack_rows(places: np.ndarray, words: np.ndarray, total: np.ndarray, out: np.
 def unpack_rows(places: np.ndarray, packed: np.ndarray, words: np.ndarray, total: np.ndarray) -> None:
     """Write packed rows into the table, at these places."""
     at = 0
-    for place in places:
+    for i in range(len(places)):
+        if i + AHEAD < len(places):
+            prefetch_row(words, places[i + AHEAD])
+            prefetch_row(total, places[i + AHEAD])
+        place = places[i]
         used = packed[at]
-        total[place] = packed[at + 1]
+        total[place, 0] = packed[at + 1]
         at += HEAD
         for word in range(2 * used):
             words[place, word] = packed[at + word]
@@ -98,5 +109,5 @@ def unpack_rows(places: np.ndarray, packed: np.ndarray, words: np.ndarray, total
 
 
 def bits(rows: Rows) -> NDArray[np.int32]:
-    """Return the totals of rows as the words that they are stored in."""
-    return rows.total.view(np.int32)
+    """Return the totals of rows as the words that they are stored in, one a row."""
+    return rows.total.view(np.int32).reshape(-1, 1)

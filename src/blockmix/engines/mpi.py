@@ -9,13 +9,14 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from blockmix.engines.halo import Halo, Link, bits, message, pack_rows, unpack_rows
-from blockmix.numerics.workers import default_threads
+from blockmix.numerics.workers import Workers, default_threads
 from blockmix.tables.layout import Rows
 
 _Word = TypeVar("_Word")
@@ -24,13 +25,15 @@ _Word = TypeVar("_Word")
 # a network for minutes, and needs the processor.
 EAGER, PATIENT = 2e-3, 5e-4
 ROWS, PARTS = 1, 2
+# Fewer rows than this are packed sooner than threads are woken.
+WORTH_THREADS = 4096
 
 
 class MpiComm:
     """The ranks that `mpiexec` started, or those of another communicator.
 
-    `halo` is what they exchange, `sent` counts bytes and `waited` the seconds in which this rank did so. `threads` are
-    those that it may use, and `machines` how many machines there are.
+    `halo` is what they exchange, packed by `workers`; `sent` counts bytes and `waited` the seconds in which this rank
+    did so. `threads` are those that it may use, and `machines` how many machines there are.
     """
 
     def __init__(self, world: Any = None) -> None:
@@ -41,7 +44,7 @@ class MpiComm:
         self._mpi = MPI
         self._world = pkl5.Intracomm(MPI.COMM_WORLD if world is None else world)
         self.rank, self.size = self._world.Get_rank(), self._world.Get_size()
-        self.halo = Halo([])
+        self.halo, self.workers = Halo([]), Workers(1)
         self.sent, self.waited = 0, 0.0
         self.threads, self.machines, self._crowded = self._threads()
 
@@ -81,14 +84,32 @@ class MpiComm:
         waiting = [
             self._world.Irecv(buffer, link.rank, ROWS) for buffer, link in zip(coming, links, strict=True)
         ]
-        leaving = [self._pack(link, rows) for link in links]
-        going = [self._world.Isend(sent, link.rank, ROWS) for sent, link in zip(leaving, links, strict=True)]
-        for request, buffer, link in zip(waiting, coming, links, strict=True):
-            self._wait(request.Test)
-            unpack_rows(link.receive, buffer, rows.words, bits(rows))
-        self._wait(lambda: self._mpi.Request.Testall(going))
+        # Messages are packed and unpacked by the threads of this rank, a few at a time; one thread sends and receives.
+        many = sum(len(link.send) + len(link.receive) for link in links) >= WORTH_THREADS
+        size = self.workers.threads if many else 1
+        leaving, going = [], []
+        for few in _in_groups(links, size):
+            packed = self._each(lambda link: self._pack(link, rows), few)
+            going += [
+                self._world.Isend(sent, link.rank, ROWS) for sent, link in zip(packed, few, strict=True)
+            ]
+            leaving += packed
+        for some in _in_groups(list(zip(waiting, coming, links, strict=True)), size):
+            self._wait(partial(self._mpi.Request.Testall, [request for request, _, _ in some]))
+            self._each(lambda come: unpack_rows(come[2].receive, come[1], rows.words, bits(rows)), some)
+        self._wait(partial(self._mpi.Request.Testall, going))
         self.sent += sum(part.nbytes for part in leaving)
         self.waited += time.perf_counter() - began
+
+    def _each(self, task: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
+        """Do something with each of these on the threads of this rank, and return the results."""
+        found: list[Any] = [None] * len(items)
+
+        def one(i: int) -> None:
+            found[i] = task(items[i])
+
+        self.workers.each(len(items), one)
+        return found
 
     def _pack(self, link: Link, rows: Rows) -> NDArray[np.int32]:
         """Return the message to one rank."""
@@ -127,3 +148,8 @@ class MpiComm:
         sys.stderr.flush()
         self._mpi.COMM_WORLD.Abort(status)
         raise SystemExit(status)
+
+
+def _in_groups(items: Sequence[Any], size: int) -> list[Sequence[Any]]:
+    """Return the items in groups of so many."""
+    return [items[i : i + size] for i in range(0, len(items), size)]

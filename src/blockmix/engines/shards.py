@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,46 +43,94 @@ def divide(groups: NDArray[np.int32], degrees: NDArray[np.int64], ranks: int) ->
     return owner
 
 
-class Cuts:
-    """A network divided by owners of nodes and by batches; `part` makes what one rank gets."""
+class Layout(NamedTuple):
+    """How a network is divided: the owner of each node, the pairs that are predicted, and by whom.
 
-    def __init__(self, data: HeldOut, owner: NDArray[np.uint16], ranks: int, batches: int) -> None:
-        self.data, self.owner, self.ranks, self.batches = data, owner, ranks, batches
-        self.pairs = data.scored_pairs
-        self.isolated = np.flatnonzero(data.training.degrees == 0)
-        # A pair is predicted by the owner of its first node. Where an end is isolated, the rows of all isolated nodes
-        # are read: the last rank predicts all such pairs, so that no other has to read these rows.
-        self.predicted_by = owner[self.pairs[:, 0]].astype(np.int64)
-        pooled = (data.training.degrees[self.pairs] == 0).any(axis=1)
-        self.predicted_by[pooled] = ranks - 1
-        self.pools = bool(pooled.any())
+    `isolated` are nodes without training links. Where a predicted pair has one of them, the rows of all are read: the
+    last rank predicts all such pairs (`pools`), so that no other has to read these rows.
+    """
 
-    def part(self, rank: int) -> Part:
-        """Return what a rank gets."""
-        graph, data = self.data.training, self.data
+    owner: NDArray[np.uint16]
+    ranks: int
+    batches: int
+    pairs: NDArray[np.int64]
+    predicted_by: NDArray[np.uint16]
+    isolated: NDArray[np.int64]
+    pools: bool
+
+    @classmethod
+    def of(cls, data: HeldOut, owner: NDArray[np.uint16], ranks: int, batches: int) -> Layout:
+        """Divide the scored pairs as the nodes are: a pair is predicted by the owner of its first node."""
+        pairs, degrees = data.scored_pairs, data.training.degrees
+        predicted_by = owner[pairs[:, 0]]
+        pooled = (degrees[pairs] == 0).any(axis=1)
+        predicted_by[pooled] = ranks - 1
+        return cls(
+            owner, ranks, batches, pairs, predicted_by, np.flatnonzero(degrees == 0), bool(pooled.any())
+        )
+
+    def own(self, rank: int) -> NDArray[np.int64]:
+        """Return the nodes of a rank, by batch and then by number."""
         own = np.flatnonzero(self.owner == rank)
-        own = own[np.argsort(own % self.batches, kind="stable")]
-        starts = np.searchsorted(own % self.batches, np.arange(self.batches + 1))
-        offsets, neighbors = take_rows(own, graph.offsets, graph.neighbors)
-        hidden_offsets, hidden = take_rows(own, data.hidden_offsets, data.hidden_neighbors)
-        numbers = np.flatnonzero(self.predicted_by == rank)
-        pairs = self.pairs[numbers]
-        read = np.zeros(graph.n_nodes, dtype=np.bool_)
-        for nodes in (neighbors, hidden, pairs):
-            read[nodes] = True
-        if self.pools and rank == self.ranks - 1:
-            read[self.isolated] = True
-        read[own] = False
-        ghosts = np.flatnonzero(read)
-        names = np.concatenate((own, ghosts))
-        place = np.full(graph.n_nodes, -1, dtype=np.int64)
-        place[names] = np.arange(len(names))
-        isolated = place[self.isolated]
-        network = Network(
-            offsets, place[neighbors].astype(neighbors.dtype), hidden_offsets, place[hidden].astype(hidden.dtype)
-        )  # fmt: skip
-        shard = Shard(network, names.astype(np.uint32), starts.astype(np.int64), isolated[isolated >= 0])
-        return Part(shard, self.owner[ghosts], place[pairs], numbers)
+        return own[np.argsort(own % self.batches, kind="stable")]
+
+    def numbers(self, rank: int) -> NDArray[np.int64]:
+        """Return which of the scored pairs a rank predicts."""
+        return np.flatnonzero(self.predicted_by == rank)
+
+
+class Source(Protocol):
+    """Where the rows of a network are."""
+
+    def training(self, nodes: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[Any]]:
+        """Return the training links of some nodes: where each row begins, and the neighbours."""
+
+    def hidden(self, nodes: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[Any]]:
+        """Return the held-out partners of some nodes."""
+
+
+class InMemory:
+    """The rows of a network that this process holds."""
+
+    def __init__(self, data: HeldOut) -> None:
+        self.data = data
+
+    def training(self, nodes: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[Any]]:
+        """Return the training links of some nodes."""
+        return take_rows(nodes, self.data.training.offsets, self.data.training.neighbors)
+
+    def hidden(self, nodes: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[Any]]:
+        """Return the held-out partners of some nodes."""
+        return take_rows(nodes, self.data.hidden_offsets, self.data.hidden_neighbors)
+
+
+def cut(layout: Layout, source: Source, rank: int) -> Part:
+    """Return what a rank gets.
+
+    Beside its part this takes seven bytes for each node of the whole network, for as long as it runs.
+    """
+    own, numbers = layout.own(rank), layout.numbers(rank)
+    starts = np.searchsorted(own % layout.batches, np.arange(layout.batches + 1))
+    offsets, neighbors = source.training(own)
+    hidden_offsets, hidden = source.hidden(own)
+    pairs = layout.pairs[numbers]
+    read = np.zeros(len(layout.owner), dtype=np.bool_)
+    for nodes in (neighbors, hidden, pairs):
+        read[nodes] = True
+    if layout.pools and rank == layout.ranks - 1:
+        read[layout.isolated] = True
+    read[own] = False
+    ghosts = np.flatnonzero(read)
+    names = np.concatenate((own, ghosts))
+    place = np.full(len(layout.owner), -1, dtype=np.int32)
+    place[names] = np.arange(len(names), dtype=np.int32)
+    isolated = place[layout.isolated]
+    network = Network(
+        offsets, place[neighbors].astype(neighbors.dtype), hidden_offsets, place[hidden].astype(hidden.dtype)
+    )  # fmt: skip
+    placed = isolated[isolated >= 0].astype(np.int64)
+    shard = Shard(network, names.astype(np.uint32), starts.astype(np.int64), placed)
+    return Part(shard, layout.owner[ghosts], place[pairs].astype(np.int64), numbers)
 
 
 def take_rows(

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,6 +62,38 @@ _ARRAYS = {
 _OF_KIND = {"range": (), "integer": ("label_integers",), "text": ("label_text", "label_offsets")}
 
 
+class Saved(NamedTuple):
+    """Where a network is saved, and its fingerprint: what another process needs to open the same."""
+
+    folder: str
+    fingerprint: str
+
+
+def saved_at(graph: Graph) -> Saved | None:
+    """Return where a network was saved, or loaded from with its files verified."""
+    found: Saved | None = vars(graph).get("saved_at")
+    return found
+
+
+def open_saved(saved: Saved) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Map offsets and neighbours of a network that another process has verified.
+
+    Raises OSError where there is none, and `Damaged` where it is another one.
+    """
+    folder = Path(saved.folder)
+    manifest = read_sealed(folder / MANIFEST, FORMAT, VERSION)
+    if manifest.get("fingerprint") != saved.fingerprint:
+        raise Damaged(f"{folder}: another network is saved there")
+    with Checksums() as mapped:
+        offsets, neighbors = (
+            read_array(folder / f"{name}.npy", _ARRAYS[name], None, mapped)
+            for name in ("offsets", "neighbors")
+        )
+    if len(offsets) != manifest.get("nodes", 0) + 1 or offsets[-1] != len(neighbors):
+        raise Damaged(f"{folder}: the arrays are not as long as the manifest says")
+    return offsets, neighbors
+
+
 def save_graph(graph: Graph, path: str | os.PathLike[str]) -> None:
     """Write a network to a folder: whole or not at all. An earlier network there is replaced."""
     target = Path(path)
@@ -71,6 +103,7 @@ def save_graph(graph: Graph, path: str | os.PathLike[str]) -> None:
         remove_temporary(target.absolute().parent, ABANDONED)
         with whole_folder(target.absolute()) as folder:
             write_graph(graph, folder)
+        vars(graph)["saved_at"] = Saved(str(target.resolve()), graph.fingerprint)
     except OSError as error:
         raise InputError(
             f"{target}: the network cannot be saved ({reason(error)}); remove the cause or choose another place"
@@ -158,6 +191,7 @@ def load_graph(path: str | os.PathLike[str], mmap: bool = True, verify: bool = T
     if verify and files is not None:
         # It was computed when these files were written, and they have not changed since.
         vars(graph)["fingerprint"] = manifest.get("fingerprint")
+        vars(graph)["saved_at"] = Saved(str(folder.resolve()), str(manifest.get("fingerprint")))
     if verify and graph.fingerprint != manifest.get("fingerprint"):
         raise _damaged(folder, "the content does not match its fingerprint")
     return graph

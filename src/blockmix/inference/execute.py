@@ -12,6 +12,7 @@ from blockmix.errors import InputError
 from blockmix.files import Damaged
 from blockmix.graph.graph import Graph
 from blockmix.graph.split import HeldOut
+from blockmix.graph.storage import Saved, saved_at
 from blockmix.inference.choices.weights import weights_of
 from blockmix.inference.compile import compile_kernels
 from blockmix.inference.loop import Run, RunResult
@@ -78,7 +79,7 @@ def execute(
         chains: list[LiveChain] = list(started)
         side_by_side = workers if samplers[0] is not samplers[-1] else None
         if ranks is not None:
-            chains, side_by_side = share_chains(started, data, request, ranks), None
+            chains, side_by_side = share_chains(started, data, request, ranks, saved_at(graph)), None
             context.display.waiting(ranks.describe(request.threads))
         context.display.waiting(
             "making the first sweep" if newest is None else "going on from the checkpoint"
@@ -154,9 +155,9 @@ def _restored(
 
 
 def share_chains(
-    chains: Sequence[HostChain], data: HeldOut, request: FitRequest, ranks: Team
+    chains: Sequence[HostChain], data: HeldOut, request: FitRequest, ranks: Team, saved: Saved | None
 ) -> list[LiveChain]:
-    """Share out chains that were started or restored here among the ranks.
+    """Share out chains that were started or restored here among the ranks; `saved` is where the network is saved.
 
     Where there are at least as many chains as ranks, and the network is small, whole chains are spread: they need not
     wait for each other. Else their nodes are divided, where the sampler can do that.
@@ -173,7 +174,7 @@ def share_chains(
     divisible = getattr(chains[0].sampler, "divisible", False)
     spread = 1 < len(chains) >= ranks.comm.size and data.training.n_edges <= SIDE_BY_SIDE
     if divisible and not spread:
-        return list(take_over(ranks, chains, data, request.threads))
+        return list(take_over(ranks, chains, data, request.threads, saved))
     if len(chains) > 1:
         return list(host_chains(ranks, chains, data, Maker(request), request.threads))
     raise InputError(

@@ -24,6 +24,7 @@ from blockmix.inference.run_folder.folder import RunFolder, open_folder
 from blockmix.numerics.compiling import announce_compiling
 from blockmix.numerics.workers import Workers
 from blockmix.posterior.posterior import Posterior
+from blockmix.samplers.ranks.job import team
 from blockmix.samplers.starts.choose import choose_communities
 from blockmix.samplers.starts.given import given_memberships
 
@@ -192,6 +193,9 @@ def _fit(
         if not request.force:
             check_memory(request, graph.n_nodes)
         checkpointer = None if folder is None else folder.begin(graph, data, request, plan)
+        if folder is not None and request.every and team() is not None:
+            # Rank 0 has enough in memory.
+            data = folder.map_training(data)
         context = RunContext(display, callback, began, checkpointer, clock)
         return execute(request, graph, data, plan, context, given=given)
     finally:

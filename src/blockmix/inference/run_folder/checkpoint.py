@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -72,6 +73,15 @@ def save_networks(folder: Path, graph: Graph, data: HeldOut) -> dict[str, str | 
         return {"graph": graph.fingerprint, "training": None}
     data.training.save(folder / "training")
     return {"graph": graph.fingerprint, "training": data.training.fingerprint}
+
+
+def map_training(folder: Path, data: HeldOut) -> HeldOut:
+    """Return the split with its training network mapped from where it was just saved, instead of in memory."""
+    if not (folder / "training").exists():
+        return data
+    training = Graph.load(folder / "training", verify=False)
+    vars(training)["fingerprint"] = data.training.fingerprint
+    return replace(data, training=training)
 
 
 def load_networks(folder: Path, start: Snapshot) -> tuple[Graph, HeldOut]:

@@ -27,6 +27,7 @@ from blockmix.inference.run_folder.checkpoint import (
     held_out_arrays,
     held_out_facts,
     load_networks,
+    map_training,
     save_networks,
 )
 from blockmix.inference.run_folder.checkpointer import Checkpointer
@@ -111,6 +112,10 @@ class RunFolder:
         }  # fmt: skip
         sync_folder(self.checkpoints)
         write_snapshot(self.checkpoints / START, run, held_out_arrays(data), facts)
+
+    def map_training(self, data: HeldOut) -> HeldOut:
+        """Return the split of a run that has begun here with its training network mapped from its checkpoints."""
+        return map_training(self.checkpoints, data)
 
     def earlier_run(self) -> tuple[Snapshot, Snapshot | None]:
         """Return what an earlier run here began with, and its last whole checkpoint; None before its first."""

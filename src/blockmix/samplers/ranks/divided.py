@@ -16,8 +16,10 @@ from numpy.typing import NDArray
 from blockmix.engines.contract import Engine, Shard
 from blockmix.engines.halo import Halo
 from blockmix.engines.host import CpuEngine
-from blockmix.engines.shards import Cuts, Part, divide
+from blockmix.engines.shards import InMemory, Layout, Part, cut, divide
+from blockmix.engines.slices import Mapped, sees
 from blockmix.graph.split import HeldOut
+from blockmix.graph.storage import Saved
 from blockmix.numerics.workers import Workers
 from blockmix.samplers.contract import ChainKey, Info, Sampler
 from blockmix.samplers.live import HostChain, arrays_of_chain
@@ -32,6 +34,10 @@ from blockmix.samplers.ranks.team import RankComm, Team
 from blockmix.tables.layout import Network
 from blockmix.tables.samples import PosteriorSample, SampleStore
 from blockmix.tables.summary import ChainSummary
+
+# Of a problem that goes to every rank: each puts its own in its place.
+_NONE = np.zeros(1, dtype=np.int64)
+EMPTY = Shard(Network(_NONE, _NONE[:0], _NONE, _NONE[:0]), np.empty(0, dtype=np.uint32))
 
 
 class Divisible(Sampler, Protocol):
@@ -48,12 +54,22 @@ class Divisible(Sampler, Protocol):
 
 
 class Task(NamedTuple):
-    """What a rank is handed once a run: its part, its sampler's class and problem, and its threads."""
+    """What a rank is handed once a run: its part, its sampler's class and problem, and its threads.
 
-    part: Part
+    Where the network is saved and all ranks see it, each cuts its own part from there: then `part` is None.
+    """
+
+    part: Part | None
     sampler: type[Divisible]
     problem: Any
     threads: int | None
+
+
+class HeldPairs(NamedTuple):
+    """The held-out pairs, and which of them are links."""
+
+    pairs: NDArray[np.int64]
+    links: NDArray[np.bool_]
 
 
 class Started(NamedTuple):
@@ -80,9 +96,21 @@ class Divided:
         Returns how many rows each rank will send in a sweep.
         """
         task: Task = self.comm.hand_out(parts)
-        shard = as_kernels_expect(task.part.shard)
-        self.comm.halo, self.pairs = Halo.of(task.part, self.comm), task.part.pairs
-        workers = Workers(task.threads or self.comm.threads)
+        assert task.part is not None
+        return self._take(task.part, task)
+
+    def sees(self, saved: Saved) -> list[str]:
+        """Gather why ranks cannot read a saved network; nothing from those that can."""
+        return self.comm.gather(sees(saved))
+
+    def settle_from(self, saved: Saved, layout: Layout, held_out: HeldPairs, task: Task) -> list[int]:
+        """Cut this rank's part from the saved network, and do as `settle` does."""
+        return self._take(cut(layout, Mapped(saved, *held_out), self.comm.rank), task)
+
+    def _take(self, part: Part, task: Task) -> list[int]:
+        shard = as_kernels_expect(part.shard)
+        self.comm.halo, self.pairs = Halo.of(part, self.comm), part.pairs
+        workers = self.comm.workers = Workers(task.threads or self.comm.threads)
         self.sampler = task.sampler.of_part(task.problem.part(shard), CpuEngine(workers, self.comm))
         return self.comm.gather(self.comm.halo.rows_sent)
 
@@ -135,18 +163,29 @@ class Divided:
 class Division:
     """Which nodes and which scored pairs each rank has."""
 
-    def __init__(self, team: Team) -> None:
-        self.team = team
-        self.names: list[NDArray[np.int64]] = []
-        self.numbers: list[NDArray[np.int64]] = []
+    def __init__(self, team: Team, layout: Layout) -> None:
+        self.team, self.layout = team, layout
+        self.names = [layout.own(rank) for rank in range(team.comm.size)]
+        self.numbers = [layout.numbers(rank) for rank in range(team.comm.size)]
 
-    def tasks(self, cuts: Cuts, sampler: Divisible, threads: int | None) -> Iterator[Task]:
-        """Make the task of one rank after the other, and note which nodes and pairs it has."""
+    def settle(self, data: HeldOut, saved: Saved | None, task: Task) -> None:
+        """Give every rank its part: it reads it where the network is saved, or it is sent from here."""
+        unseen = self.team.order("sees", saved) if saved is not None else [""]
+        if saved is not None and not any(unseen):
+            held_out = HeldPairs(data.pairs, data.links)
+            sent, how = self.team.order("settle_from", saved, self.layout, held_out, task), "reads its own"
+        else:
+            blind = next(
+                (f"rank {i}: {why}" for i, why in enumerate(unseen) if why), "the network is in memory"
+            )
+            sent = self.team.order("settle", parts=self._tasks(data, task))
+            how = f"has been sent its own ({blind})"
+        self.team.shared = f"nodes are divided, each rank {how}, {sum(sent):,} rows are sent a sweep"
+
+    def _tasks(self, data: HeldOut, task: Task) -> Iterator[Task]:
+        """Make the task of one rank after the other."""
         for rank in range(self.team.comm.size):
-            part = cuts.part(rank)
-            self.names.append(part.shard.names[: part.shard.own].astype(np.int64))
-            self.numbers.append(part.numbers)
-            yield Task(part, type(sampler), sampler.problem.part(part.shard), threads)
+            yield task._replace(part=cut(self.layout, InMemory(data), rank))
 
     def parts(self, chain: HostChain) -> Iterator[Started]:
         """Make the part of a chain for one rank after the other."""
@@ -159,18 +198,16 @@ class Division:
 
 
 def take_over(
-    team: Team, chains: Sequence[HostChain], data: HeldOut, threads: int | None
+    team: Team, chains: Sequence[HostChain], data: HeldOut, threads: int | None, saved: Saved | None = None
 ) -> list[DividedChain]:
-    """Divide chains that were started or restored here among all ranks."""
+    """Divide chains that were started or restored here among all ranks; `saved` is where the whole network is saved."""
     sampler = cast(Divisible, chains[0].sampler)
     # Nodes that start in one community stay together: most of their links are then on one rank.
     first = sampler.memberships(chains[0].state).words[:, 0]
     owner = divide(first, data.training.degrees, team.comm.size)
-    division = Division(team)
+    division = Division(team, Layout.of(data, owner, team.comm.size, sampler.problem.batches))
     team.share_as("divided")
-    cuts = Cuts(data, owner, team.comm.size, sampler.problem.batches)
-    sent = sum(team.order("settle", parts=division.tasks(cuts, sampler, threads)))
-    team.shared = f"nodes are divided, {sent:,} rows are sent a sweep"
+    division.settle(data, saved, Task(None, type(sampler), sampler.problem.part(EMPTY), threads))
     for chain in chains:
         team.order("begin", parts=division.parts(chain))
     return [DividedChain(division, number) for number in range(len(chains))]

@@ -11,6 +11,7 @@ from typing import Any, NoReturn, Protocol
 
 from blockmix.engines.contract import Comm
 from blockmix.engines.halo import Halo
+from blockmix.numerics.workers import Workers
 
 END = "end"
 
@@ -19,6 +20,7 @@ class RankComm(Comm, Protocol):
     """A `Comm` of several processes: what they exchange, and how many threads each may use."""
 
     halo: Halo
+    workers: Workers
     threads: int
     machines: int
 
