@@ -43,7 +43,7 @@ class Machine:
     uneven: float = 0.04
     latency: float = 2e-6
     bandwidth: float = 12.5e9
-    call: float = 20e-6
+    call: float = 24e-6
 
 
 # Batches of a sweep; bytes of sums a community and sweep: two words a batch, three for the strengths, 8 bytes each.
