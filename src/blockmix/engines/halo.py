@@ -24,7 +24,7 @@ HEAD = 2
 AHEAD = 16
 
 
-class Link(NamedTuple):
+class Partner(NamedTuple):
     """What goes between this process and one other after a batch: places of the rows to send, and of those to come."""
 
     rank: int
@@ -33,10 +33,10 @@ class Link(NamedTuple):
 
 
 class Halo:
-    """Who reads what: `links[batch]` has an entry for every rank to send to or to hear from."""
+    """Who reads what: `partners[batch]` has an entry for every rank to send to or to receive from."""
 
-    def __init__(self, links: list[list[Link]]) -> None:
-        self.links = links
+    def __init__(self, partners: list[list[Partner]]) -> None:
+        self.partners = partners
 
     @classmethod
     def of(cls, part: Part, comm: Comm) -> Halo:
@@ -48,24 +48,24 @@ class Halo:
         asked = comm.swap([ghosts[which] for which in wanted])
         own = shard.names[: shard.own].astype(np.int64)
         by_name = np.argsort(own)
-        links: list[list[Link]] = [[] for _ in range(batches)]
+        partners: list[list[Partner]] = [[] for _ in range(batches)]
         for rank in range(comm.size):
             places = by_name[np.searchsorted(own, asked[rank], sorter=by_name)]
             for batch in range(batches):
                 send = places[asked[rank] % batches == batch]
                 receive = shard.own + wanted[rank][ghosts[wanted[rank]] % batches == batch]
                 if len(send) or len(receive):
-                    links[batch].append(Link(rank, send, receive))
-        return cls(links)
+                    partners[batch].append(Partner(rank, send, receive))
+        return cls(partners)
 
     @property
     def rows_sent(self) -> int:
         """How many rows are sent in a sweep; one that several ranks read counts for each."""
-        return sum(len(link.send) for batch in self.links for link in batch)
+        return sum(len(partner.send) for batch in self.partners for partner in batch)
 
 
 def message(rows: int, words: int) -> NDArray[np.int32]:
-    """Return room for a message of so many rows, each of so many words."""
+    """Allocate a message of so many rows, each of so many words."""
     return np.empty(rows * (HEAD + words), dtype=np.int32)
 
 

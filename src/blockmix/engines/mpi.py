@@ -15,7 +15,7 @@ from typing import Any, NoReturn, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from blockmix.engines.halo import Halo, Link, bits, message, pack_rows, unpack_rows
+from blockmix.engines.halo import Halo, Partner, bits, message, pack_rows, unpack_rows
 from blockmix.numerics.workers import Workers, default_threads
 from blockmix.tables.layout import Rows
 
@@ -79,22 +79,23 @@ class MpiComm:
 
     def exchange(self, rows: Rows, batch: int) -> None:
         """Send the new rows of a batch to the ranks that read them, and receive theirs."""
-        began, links, slots = time.perf_counter(), self.halo.links[batch], rows.words.shape[1]
-        coming = [message(len(link.receive), slots) for link in links]
+        began, partners, slots = time.perf_counter(), self.halo.partners[batch], rows.words.shape[1]
+        coming = [message(len(partner.receive), slots) for partner in partners]
         waiting = [
-            self._world.Irecv(buffer, link.rank, ROWS) for buffer, link in zip(coming, links, strict=True)
+            self._world.Irecv(buffer, partner.rank, ROWS)
+            for buffer, partner in zip(coming, partners, strict=True)
         ]
         # Messages are packed and unpacked by the threads of this rank, a few at a time; one thread sends and receives.
-        many = sum(len(link.send) + len(link.receive) for link in links) >= WORTH_THREADS
+        many = sum(len(partner.send) + len(partner.receive) for partner in partners) >= WORTH_THREADS
         size = self.workers.threads if many else 1
         leaving, going = [], []
-        for few in _in_groups(links, size):
-            packed = self._each(lambda link: self._pack(link, rows), few)
+        for few in _in_groups(partners, size):
+            packed = self._each(lambda partner: self._pack(partner, rows), few)
             going += [
-                self._world.Isend(sent, link.rank, ROWS) for sent, link in zip(packed, few, strict=True)
+                self._world.Isend(sent, partner.rank, ROWS) for sent, partner in zip(packed, few, strict=True)
             ]
             leaving += packed
-        for some in _in_groups(list(zip(waiting, coming, links, strict=True)), size):
+        for some in _in_groups(list(zip(waiting, coming, partners, strict=True)), size):
             self._wait(partial(self._mpi.Request.Testall, [request for request, _, _ in some]))
             self._each(lambda come: unpack_rows(come[2].receive, come[1], rows.words, bits(rows)), some)
         self._wait(partial(self._mpi.Request.Testall, going))
@@ -111,10 +112,10 @@ class MpiComm:
         self.workers.each(len(items), one)
         return found
 
-    def _pack(self, link: Link, rows: Rows) -> NDArray[np.int32]:
+    def _pack(self, partner: Partner, rows: Rows) -> NDArray[np.int32]:
         """Return the message to one rank."""
-        out = message(len(link.send), rows.words.shape[1])
-        return out[: pack_rows(link.send, rows.words, bits(rows), out)]
+        out = message(len(partner.send), rows.words.shape[1])
+        return out[: pack_rows(partner.send, rows.words, bits(rows), out)]
 
     def decide(self, word: _Word) -> _Word:
         """Return the word of rank 0; ranks that wait long for it sleep in between."""

@@ -128,8 +128,8 @@ def _sizes(
         surplus -= int(sizes[-1])
         sizes = sizes[:-1]
     while surplus > 0:
-        room = np.flatnonzero(sizes > min(small, int(sizes.max()) - 1))
-        take = rng.choice(room, min(surplus, len(room)), replace=False)
+        large = np.flatnonzero(sizes > min(small, int(sizes.max()) - 1))
+        take = rng.choice(large, min(surplus, len(large)), replace=False)
         sizes[take] -= 1
         surplus -= len(take)
     return np.asarray(np.sort(sizes)[::-1])

@@ -21,7 +21,7 @@ NOTEBOOK_EVERY = 0.2
 # first sweeps of a run wait for caches, for the start and for other threads.
 LOOK_BACK = 30
 LEAST_SECONDS, LEAST_SWEEPS = 1.0, 5
-# Times left whose ratio is above this are told as one.
+# Times left whose ratio is above this are given as one.
 CLOSE = 0.8
 
 

@@ -5,7 +5,7 @@
     batch.scale * sum(f(a, b, batch.y) for a, b in zip(batch.first, batch.second))    # unbiased for all pairs
 
 A sampler that runs whole iterations in compiled code calls `tables.minibatch.draw_pairs` itself, with
-`batches.network`, `batches.strata` and `batches.new_room()`: the mini-batches are the same.
+`batches.network`, `batches.strata` and `batches.new_buffer()`: the mini-batches are the same.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from blockmix.graph.split import HeldOut
 from blockmix.samplers.contract import ChainKey
 from blockmix.samplers.data import network_of
 from blockmix.tables.layout import Key
-from blockmix.tables.minibatch import PairRoom, Strata, draw_pairs
+from blockmix.tables.minibatch import PairBuffer, Strata, draw_pairs
 
 # The counter word that numbers iterations has 32 bits.
 MOST_ITERATIONS = 2**32
@@ -61,13 +61,13 @@ class MiniBatches:
         above = np.zeros(0, dtype=np.int64)
         in_batch = 1.0 + np.minimum(free, non_links)
         most = max(int(degrees.max(initial=0)), non_links, 1)
-        self.room = most + 1
+        self.capacity = most + 1
         if network:
             above = non_links_above(data)
             # The chance of a node to be in a mini-batch, as if its non-links were drawn with replacement.
             chance = 1.0 - (1.0 - min(non_links / max(above[-1], 1), 1.0)) ** free
             in_batch = np.full(n, chance.sum())
-            self.room = max(most + 1, 2 * non_links)
+            self.capacity = max(most + 1, 2 * non_links)
         self.strata = Strata(non_links, above, printed)
         self.mean_nodes = max(float((0.5 * (1.0 + degrees) + 0.5 * in_batch).mean()), 1.0)
         self.most_pairs = most
@@ -77,16 +77,18 @@ class MiniBatches:
         """How many mini-batches update about as many nodes as there are."""
         return max(1, round(self.nodes / self.mean_nodes))
 
-    def new_room(self) -> PairRoom:
-        """Return room for any mini-batch."""
+    def new_buffer(self) -> PairBuffer:
+        """Allocate arrays for any mini-batch."""
         first, second = np.zeros((2, self.most_pairs), dtype=np.int64)
-        return PairRoom(first, second, np.zeros(self.room, dtype=np.int64))
+        return PairBuffer(first, second, np.zeros(self.capacity, dtype=np.int64))
 
-    def draw(self, key: ChainKey, iteration: int, room: PairRoom | None = None) -> PairBatch:
-        """Draw the mini-batch of this iteration, into new room or into the one given."""
-        room = room or self.new_room()
-        y, count, nodes, scale = draw_pairs(self.network, self.strata, iteration_key(key, iteration), room)
-        return PairBatch(int(y), room.first[:count], room.second[:count], float(scale), room.nodes[:nodes])
+    def draw(self, key: ChainKey, iteration: int, buffer: PairBuffer | None = None) -> PairBatch:
+        """Draw the mini-batch of this iteration, into new arrays or into those given."""
+        buffer = buffer or self.new_buffer()
+        y, count, nodes, scale = draw_pairs(self.network, self.strata, iteration_key(key, iteration), buffer)
+        return PairBatch(
+            int(y), buffer.first[:count], buffer.second[:count], float(scale), buffer.nodes[:nodes]
+        )
 
 
 def non_links_above(data: HeldOut) -> NDArray[np.int64]:

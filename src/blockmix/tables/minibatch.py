@@ -57,8 +57,8 @@ class Strata(NamedTuple):
     printed: bool
 
 
-class PairRoom(NamedTuple):
-    """Room for a mini-batch: the two ends of its pairs, and its nodes."""
+class PairBuffer(NamedTuple):
+    """Arrays for a mini-batch: the two ends of its pairs, and its nodes."""
 
     first: Nodes
     second: Nodes
@@ -190,29 +190,31 @@ def add_node(a: int, count: int, nodes: np.ndarray) -> int:
 
 
 @kernel
-def draw_from_network(strata: Strata, network: Network, key: Key, room: PairRoom) -> tuple[int, int, float]:
+def draw_from_network(
+    strata: Strata, network: Network, key: Key, buffer: PairBuffer
+) -> tuple[int, int, float]:
     """(L11) Draw non-links from all of the network; returns how many, the number of their nodes, and h."""
     population = strata.above[len(strata.above) - 1]
     count = min(strata.non_links, population)
     if count == population:
         for rank in range(population):
-            room.second[rank] = rank
+            buffer.second[rank] = rank
     else:
-        sample_ranks(count, population, DRAW_BATCH_NON_LINKS, 0, key, room.second)
+        sample_ranks(count, population, DRAW_BATCH_NON_LINKS, 0, key, buffer.second)
     nodes = 0
     for i in range(count):
-        a, b = nth_non_link(room.second[i], strata, network)
-        room.first[i], room.second[i] = a, b
-        nodes = add_node(b, add_node(a, nodes, room.nodes), room.nodes)
+        a, b = nth_non_link(buffer.second[i], strata, network)
+        buffer.first[i], buffer.second[i] = a, b
+        nodes = add_node(b, add_node(a, nodes, buffer.nodes), buffer.nodes)
     return count, nodes, 2.0 * population / max(count, 1)
 
 
 @kernel
-def draw_pairs(network: Network, strata: Strata, key: Key, room: PairRoom) -> tuple[int, int, int, float]:
+def draw_pairs(network: Network, strata: Strata, key: Key, buffer: PairBuffer) -> tuple[int, int, int, float]:
     """(L1), (L11) Draw a stratified mini-batch of pairs; return y, the numbers of pairs and nodes, and the scale h.
 
-    The pairs are (room.first[i], room.second[i]), all links (y = 1) or all non-links (y = 0); every node of them is
-    once in `room.nodes`. Pairs with the same first node are next to each other.
+    The pairs are (buffer.first[i], buffer.second[i]), all links (y = 1) or all non-links (y = 0); every node of them is
+    once in `buffer.nodes`. Pairs with the same first node are next to each other.
     """
     nodes = len(network.offsets) - 1
     w0, w1, w2, _ = philox4x32(
@@ -221,19 +223,19 @@ def draw_pairs(network: Network, strata: Strata, key: Key, room: PairRoom) -> tu
     a = int(uniform53(w0, w1) * nodes)
     y = int(np.uint32(w2) >> _TOP_BIT)
     if y == 0 and len(strata.above):
-        count, found, scale = draw_from_network(strata, network, key, room)
+        count, found, scale = draw_from_network(strata, network, key, buffer)
     else:
         if y:
             degree = network.offsets[a + 1] - network.offsets[a]
-            count, weight = sample_neighbors(a, degree, network, key, room.second)
+            count, weight = sample_neighbors(a, degree, network, key, buffer.second)
         else:
             count, weight = sample_non_neighbors(
-                a, strata.non_links, DRAW_BATCH_NON_LINKS, network, key, room.second
+                a, strata.non_links, DRAW_BATCH_NON_LINKS, network, key, buffer.second
             )
         found, scale = count + 1, nodes * weight
-        room.nodes[0] = a
+        buffer.nodes[0] = a
         for i in range(count):
-            room.first[i], room.nodes[i + 1] = a, room.second[i]
+            buffer.first[i], buffer.nodes[i + 1] = a, buffer.second[i]
     if y == 0 and strata.printed and count > 0:
         scale = np.float64(nodes) * nodes / count
     return y, count, found, scale

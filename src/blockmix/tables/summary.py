@@ -14,7 +14,7 @@ from blockmix.tables.layout import Rows
 from blockmix.tables.running import Running, add_sample, new_running
 from blockmix.tables.samples import SampleStore
 
-# Communities a node's running table has room for beyond the slots of one sample.
+# Communities a node's running table can hold beyond the slots of one sample.
 SPARE_ENTRIES = 8
 
 

@@ -38,7 +38,7 @@ from blockmix.samplers.sgmc_m.table import (
     sort_entries,
     store_rows,
     table_of,
-    with_room,
+    with_capacity,
 )
 from blockmix.tables.layout import Key, Network
 from blockmix.tables.minibatch import Strata, sample_neighbors, sample_non_neighbors
@@ -367,7 +367,7 @@ def test_rows_survive_growing_moving_and_packing():
             buffer.used[0] += size
             rows[nodes[i]], active[nodes[i]] = row, fresh.active[i]
         if table.used[0] + entries_wanted(3, nodes, fresh, table) > len(table.community):
-            table, packed = with_room(table, 3 * 2 * COMMUNITIES), packed + 1
+            table, packed = with_capacity(table, 3 * 2 * COMMUNITIES), packed + 1
         store_rows(0, 3, nodes, fresh, buffer, table, represented)
         for a, row in enumerate(rows):
             found = row_of(table, a)

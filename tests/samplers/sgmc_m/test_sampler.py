@@ -218,8 +218,8 @@ def test_another_key_is_another_chain():
     assert not same_bits(sampler, state, other)
 
 
-def test_room_that_runs_out_is_made_without_an_effect_on_results():
-    """A table packed to the last entry before every sweep gives the same chain as one with room."""
+def test_a_table_that_is_full_grows_without_an_effect_on_results():
+    """A table packed to the last entry before every sweep gives the same chain as one with unused entries."""
     sampler = make(small_network(), 40, start="random")
     state, tight = sampler.init(KEY), sampler.init(KEY)
     for _ in range(4):

@@ -14,7 +14,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from blockmix.graph.graph import fingerprint_of
 
-# The header of an array of one dimension: NumPy leaves room in it for any length.
+# The header of an array of one dimension: NumPy pads it for any length.
 _HEADER = 128
 _READ_AT_ONCE = 1 << 17
 

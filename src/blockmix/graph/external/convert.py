@@ -165,7 +165,7 @@ def _whole(target: Path, write: Callable[[Path], ReadSummary]) -> ReadSummary:
     except OSError as error:
         raise InputError(
             f"{target}: the network cannot be saved ({reason(error)}); a conversion needs up to 32 bytes a link on "
-            "that disk beside the network, 60 with text labels. Make room, or choose another place"
+            "that disk beside the network, 60 with text labels. Free some, or choose another place"
         ) from error
     except MemoryError as error:
         raise InputError(f"{target}: {error}; allow more memory (--memory)") from error

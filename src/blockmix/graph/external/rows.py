@@ -88,7 +88,7 @@ def sorted_rows(folder: Path, ends: Iterator[Numbers], nodes: int, memory: int) 
 
 @njit(cache=True, nogil=True)
 def _end_rows(row, state, ends, filled):  # type: ignore[no-untyped-def]
-    """Write the ends of all rows before this one, as far as there is room; return how many are filled."""
+    """Write the ends of all rows before this one, as far as there is space; return how many are filled."""
     while state[_ROW] < row and filled < ends.shape[0]:
         ends[filled] = state[_ENTRIES]
         filled += 1

@@ -52,10 +52,10 @@ class Sorter:
     def add(self, words: Words) -> None:
         """Take in words."""
         while len(words):
-            room = self._buffer[self._filled : self._filled + len(words)]
-            room[:] = words[: len(room)]
-            self._filled += len(room)
-            words = words[len(room) :]
+            space = self._buffer[self._filled : self._filled + len(words)]
+            space[:] = words[: len(space)]
+            self._filled += len(space)
+            words = words[len(space) :]
             if self._filled == self._most:
                 self._write_run()
 

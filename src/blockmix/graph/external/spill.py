@@ -17,7 +17,7 @@ from numpy.typing import DTypeLike, NDArray
 
 # A stream is written in pieces of at least so many bytes, but for its last one.
 _WRITTEN_AT_ONCE = 1 << 18
-# Sorting more at once takes seconds in which Ctrl-C is not heard, and saves nothing: merging is cheap.
+# Sorting more at once takes seconds in which Ctrl-C has no effect, and saves nothing: merging is cheap.
 _MOST_SORTED = 1 << 30
 
 

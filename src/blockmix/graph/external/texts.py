@@ -24,7 +24,7 @@ from blockmix.graph.reading.source import Bytes
 LENGTH, HASH, NEW, LOCAL, FIRST = "length", "hash", "new", "local", "first"
 # Bits of a hash that choose the part are not those that choose the place in its table.
 _PART_BITS = np.uint64(40)
-# What a table of a thousand labels takes: it begins with room for so many.
+# What a table of a thousand labels takes: it begins with space for so many.
 _LEAST_TABLE = 1 << 17
 
 

@@ -22,7 +22,7 @@ WIDTH, HEIGHT, _MARGIN = 1200.0, 760.0, 40.0
 _FINE = 0.8
 # Lines and names beyond these would hide the picture, and slow the page.
 _MOST_LINES, _MOST_NAMES, _LONGEST_NAME = 6_000, 60, 28
-# Width of a letter on average, to see where names have room.
+# Width of a letter on average, to see where names fit.
 _LETTER = 8.0
 _SLIVER = 0.03
 

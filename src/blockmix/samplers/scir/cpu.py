@@ -38,7 +38,7 @@ from blockmix.samplers.scir.rows import commit_range, merge_members
 from blockmix.tables.layout import FIXED_POINT, Rows, empty_rows
 from blockmix.tables.predictor import Predictor
 
-# Room for the events of one worker at first; it grows with need.
+# Space for the events of one worker at first; it grows with need.
 FIRST_EVENTS = 1024
 
 
@@ -297,7 +297,7 @@ def local_update(problem: Problem) -> Callable[..., None]:
 
 
 def grown(events: PairEvents, slots: int) -> PairEvents:
-    """Return the same events with room for twice as many."""
+    """Return the same events with space for twice as many."""
     larger = empty_events(2 * len(events.first), slots)
     for i in range(len(events)):
         larger[i][: len(events[i])] = events[i]

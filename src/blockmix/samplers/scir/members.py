@@ -1,9 +1,9 @@
 """The members of every community, listed in the order of nodes: exact sums over non-links go through them.
 
 The members among a batch of nodes are listed again when the batch has moved: listing all costs the same once a sweep,
-however many batches there are. A network that is swept node by node has one list a community, with room for every node,
-in which a node is moved to and fro. The order is that of nodes in either case, whatever happened before: sums then have
-the same bits after a run is resumed.
+however many batches there are. A network that is swept node by node has one list a community, long enough for every
+node, in which a node is moved to and fro. The order is that of nodes in either case, whatever happened before: sums
+then have the same bits after a run is resumed.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def empty_lists(communities: int, batches: int, nodes: int, slots: int) -> Membe
 
 
 def empty_single_lists(communities: int, nodes: int) -> MemberLists:
-    """Allocate one list a community, with room for every node."""
+    """Allocate one list a community, with space for every node."""
     lists = empty_lists(communities, 1, nodes, communities)
     lists.begin[:, 0] = nodes * np.arange(communities)
     return lists

@@ -31,7 +31,7 @@ from blockmix.samplers.sgmc.nodes import (
     sum_partners,
 )
 from blockmix.tables.layout import Key
-from blockmix.tables.minibatch import PairRoom, draw_pairs
+from blockmix.tables.minibatch import PairBuffer, draw_pairs
 
 PIECE = 1024
 
@@ -118,27 +118,27 @@ def update_strengths(batch: PairBatch, eps: float, rate: float, frame: Frame, wo
 
 @lean_kernel
 def iterate(
-    first: int, last: int, large: int, schedule: Schedule, frame: Frame, room: PairRoom, fresh: Dense, work: Work
+    first: int, last: int, large: int, schedule: Schedule, frame: Frame, buffer: PairBuffer, fresh: Dense, work: Work
 ) -> tuple[int, int]:  # fmt: skip
     """Run iterations first, first + 1, ... up to `last`, or to one with a mini-batch of `large` nodes or more.
 
-    Returns the first iteration not done, and how many nodes were updated. The iteration is part of the key; `room` is
+    Returns the first iteration not done, and how many nodes were updated. The iteration is part of the key; `buffer` is
     for a mini-batch.
     """
     updates = 0
     for t in range(first, last):
         key = Key(frame.key.low, frame.key.high, np.uint32(t))
         now = Frame(frame.network, frame.dense, frame.strengths, frame.how, key)
-        y, count, nodes, scale = draw_pairs(frame.network, frame.how.strata, key, room)
+        y, count, nodes, scale = draw_pairs(frame.network, frame.how.strata, key, buffer)
         if nodes >= large:
             return t, updates
         eps = step_size(t, schedule.step, schedule.delay, schedule.decay)
         for begin in range(0, nodes, PIECE):
-            piece = room.nodes[begin : min(begin + PIECE, nodes)]
+            piece = buffer.nodes[begin : min(begin + PIECE, nodes)]
             update_nodes(0, len(piece), piece, eps, now, fresh, work)
             put_in_place(piece, fresh, frame.dense)
         eps = step_size(t, schedule.strength_step, schedule.delay, schedule.decay)
-        batch = PairBatch(y, room.first[:count], room.second[:count], scale, room.nodes[:nodes])
+        batch = PairBatch(y, buffer.first[:count], buffer.second[:count], scale, buffer.nodes[:nodes])
         update_strengths(batch, eps, schedule.adapt, now, work)
         updates += nodes
     return last, updates

@@ -70,9 +70,9 @@ class Sgmc:
         self.predictor = Predictor(self.graph.degrees == 0)
         self.batches = batches_of(data, options)
         self.how = dynamics_of(options, model, self.graph, self.batches.strata)
-        piece = min(PIECE, self.batches.room)
+        piece = min(PIECE, self.batches.capacity)
         self.fresh = Dense(np.zeros((piece, k), dtype=np.float32), np.zeros(piece))
-        self.room = self.batches.new_room()
+        self.buffer = self.batches.new_buffer()
         most = max(options.neighbors, options.non_neighbors)
         self.work = [new_work(k, min(most, self.nodes)) for _ in range(workers.threads)]
         self.most_background = max(BACKGROUND_SHARE * self.graph.density, LEAST_STRENGTH)
@@ -134,7 +134,7 @@ class Sgmc:
         last, updates = state.iteration + self.batches.per_sweep, 0
         while state.iteration < last:
             state.iteration, done = iterate(
-                state.iteration, last, self.large, schedule, self._frame(state, key), self.room, self.fresh,
+                state.iteration, last, self.large, schedule, self._frame(state, key), self.buffer, self.fresh,
                 self.work[0],
             )  # fmt: skip
             updates += done
@@ -158,7 +158,7 @@ class Sgmc:
     def _iterate_large(self, state: SgmcState, key: ChainKey, schedule: Schedule) -> int:
         """Make one iteration with its nodes divided among the workers; the bits are those of `iterate`."""
         frame, t = self._frame(state, key), float(state.iteration)
-        batch = self.batches.draw(key, state.iteration, self.room)
+        batch = self.batches.draw(key, state.iteration, self.buffer)
         nodes, eps = batch.nodes, step_size(t, schedule.step, schedule.delay, schedule.decay)
         for begin in range(0, len(nodes), PIECE):
             piece = nodes[begin : begin + PIECE]

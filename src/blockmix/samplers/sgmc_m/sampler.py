@@ -31,7 +31,7 @@ from blockmix.samplers.sgmc_m.frame import (
     fill_excess,
     new_split_scratch,
 )
-from blockmix.samplers.sgmc_m.iterations import FULL_BUFFER, FULL_TABLE, LARGE_BATCH, Room, iterate
+from blockmix.samplers.sgmc_m.iterations import FULL_BUFFER, FULL_TABLE, LARGE_BATCH, BatchBuffers, iterate
 from blockmix.samplers.sgmc_m.nodes import update_range
 from blockmix.samplers.sgmc_m.options import SgmcMOptions
 from blockmix.samplers.sgmc_m.pairs import update_strengths
@@ -50,7 +50,7 @@ from blockmix.samplers.sgmc_m.table import (
     packed_entries,
     store_rows,
     table_of,
-    with_room,
+    with_capacity,
 )
 from blockmix.samplers.starts.memberships import HOME_SHARE, random_parts, start_strengths
 from blockmix.samplers.starts.partition import find_parts
@@ -110,8 +110,8 @@ class SgmcM:
             for _ in range(workers.threads)
         ]
         self.buffers = [new_buffer(4 * k + 1024) for _ in range(workers.threads)]
-        self.fresh = new_fresh(self.batches.room)
-        self.pairs = self.batches.new_room()
+        self.fresh = new_fresh(self.batches.capacity)
+        self.pairs = self.batches.new_buffer()
         self.unused = np.zeros(k, dtype=np.int32)
         self.excess = np.zeros(k)
         self.most_background = max(BACKGROUND_SHARE * self.graph.density, LEAST_STRENGTH)
@@ -203,9 +203,9 @@ class SgmcM:
         schedule = self._schedule(warm_up)
         last, updates = state.iteration + self.batches.per_sweep, 0
         while state.iteration < last:
-            room = Room(self.pairs, self.fresh, self.buffers[0])
+            buffers = BatchBuffers(self.pairs, self.fresh, self.buffers[0])
             state.iteration, done, reason = iterate(
-                state.iteration, last, self.large, schedule, self._frame(state, key), state.strengths, room,
+                state.iteration, last, self.large, schedule, self._frame(state, key), state.strengths, buffers,
                 self.scratch[0],
             )  # fmt: skip
             updates += done
@@ -214,7 +214,7 @@ class SgmcM:
             elif reason == FULL_BUFFER:
                 self.buffers[0] = larger_buffer(self.buffers[0], self.communities)
             elif reason == FULL_TABLE:
-                self._make_room(state)
+                self._enlarge(state)
         if warm_up and self.how.learn_background and state.sweep < BACKGROUND_SWEEPS:
             limit_background(state.strengths, self.most_background)
         state.sweep += 1
@@ -248,7 +248,7 @@ class SgmcM:
         self.workers.share(len(nodes), update)
         wanted = entries_wanted(len(nodes), nodes, self.fresh, state.table)
         if state.table.used[0] + wanted > len(state.table.community):
-            self._make_room(state)
+            self._enlarge(state)
         for begin, end, worker in sorted(pieces):
             store_rows(begin, end, nodes, self.fresh, self.buffers[worker], state.table, state.represented)
         eps = step_size(t, schedule.strength_step, schedule.delay, schedule.decay)
@@ -257,10 +257,10 @@ class SgmcM:
         state.iteration += 1
         return len(nodes)
 
-    def _make_room(self, state: SgmcMState) -> None:
-        """Pack the rows again with room for everything in the buffers, however much of it moves."""
+    def _enlarge(self, state: SgmcMState) -> None:
+        """Pack the rows again, with space for everything in the buffers, however much of it moves."""
         entries = sum(int(buffer.used[0]) for buffer in self.buffers)
-        state.table = with_room(state.table, 2 * (entries + self.batches.room))
+        state.table = with_capacity(state.table, 2 * (entries + self.batches.capacity))
 
     def _strength(self, strengths: StrengthState) -> Strength:
         return Strength(self.excess, fill_excess(strengths.value, self.excess), float(strengths.value[-1]))
@@ -299,7 +299,7 @@ class SgmcM:
         self.predictor.predict(self.workers, pairs, rows, strengths, keep, share, out)
 
     def arrays(self, state: SgmcMState) -> dict[str, NDArray[Any]]:
-        """Return the arrays of the state, for a checkpoint: rows without the room between them."""
+        """Return the arrays of the state, for a checkpoint: rows without the unused entries between them."""
         table = state.table
         community, phi = packed_entries(table)
         rows = {name: getattr(table, name) for name in ROW_ARRAYS[:4]}

@@ -2,7 +2,7 @@
 
 Row a is the block of `count[a]` entries (community, phi) that begins at `start[a]`. Its first `active[a]` entries are
 the active set, largest first; the others are the candidates. Every community that is not in the row has phi
-`bulk[a]`, and `total[a]` is the sum over all K. A block has room to spare; a row that outgrows its block moves to the
+`bulk[a]`, and `total[a]` is the sum over all K. A block has unused entries; a row that outgrows its block moves to the
 end of the pool, and when the pool is full all rows are packed again into one that is large enough. So memory is
 proportional to the number of listed communities, and no array of nodes times communities exists.
 
@@ -28,7 +28,7 @@ class SplitRows(NamedTuple):
     """Rows of all nodes, see the module's text; `used` is how many entries of the pool belong to rows."""
 
     start: NDArray[np.int64]
-    room: NDArray[np.int32]
+    capacity: NDArray[np.int32]
     count: NDArray[np.int32]  # type: ignore[assignment]  # tuple.count, which is never called
     active: NDArray[np.int32]
     bulk: NDArray[np.float64]
@@ -57,7 +57,7 @@ class Buffer(NamedTuple):
 
 
 def new_fresh(nodes: int) -> Fresh:
-    """Return room for the new rows of a mini-batch of so many nodes."""
+    """Allocate arrays for the new rows of a mini-batch of so many nodes."""
     return Fresh(
         np.zeros(nodes, dtype=np.int64),
         np.zeros(nodes, dtype=np.int32),
@@ -75,7 +75,7 @@ def new_buffer(entries: int) -> Buffer:
 
 
 def larger_buffer(buffer: Buffer, entries: int) -> Buffer:
-    """Return the same entries with room for twice as many and `entries` more."""
+    """Return the same entries with space for twice as many and `entries` more."""
     larger, used = new_buffer(2 * len(buffer.community) + entries), int(buffer.used[0])
     larger.community[:used], larger.phi[:used] = buffer.community[:used], buffer.phi[:used]
     larger.used[0] = used
@@ -90,10 +90,10 @@ def table_of(
     community: NDArray[np.int32],
     phi: NDArray[np.float32],
 ) -> SplitRows:
-    """Return a table made from rows stored one after the other, each with room to spare."""
+    """Return a table made from rows stored one after the other, each with unused entries behind it."""
     entries = np.array([len(community)], dtype=np.int64)
     packed = SplitRows(starts(count), count, count, active, bulk, total, community, phi, entries)
-    return with_room(packed, 0)
+    return with_capacity(packed, 0)
 
 
 def check_split_rows(arrays: Mapping[str, NDArray[Any]], nodes: int, communities: int) -> None:
@@ -125,7 +125,7 @@ def starts(lengths: NDArray[np.int32]) -> NDArray[np.int64]:
 
 
 def packed_entries(table: SplitRows) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
-    """Return the communities and phi of all rows one after the other, without the room between them."""
+    """Return the communities and phi of all rows one after the other, without the unused entries between them."""
     size = int(table.count.sum(dtype=np.int64))
     community, phi = np.empty(size, dtype=np.int32), np.empty(size, dtype=np.float32)
     copy_rows(table, starts(table.count), community, phi)
@@ -133,19 +133,21 @@ def packed_entries(table: SplitRows) -> tuple[NDArray[np.int32], NDArray[np.floa
 
 
 @lean_kernel
-def roomy(count: int) -> int:
-    """Return the room of a row of this length."""
+def capacity_of(count: int) -> int:
+    """Return the capacity of a row of this length."""
     return count + count // 4 + 2
 
 
-def with_room(table: SplitRows, extra: int) -> SplitRows:
-    """Return the same rows in a new pool, each with room to spare, and at least `extra` entries free at its end."""
-    room = (table.count + table.count // 4 + 2).astype(np.int32)
-    start, taken = starts(room), int(room.sum(dtype=np.int64))
+def with_capacity(table: SplitRows, extra: int) -> SplitRows:
+    """Return the same rows in a new pool, each with unused entries behind it, and at least `extra` free at its end."""
+    capacity = (table.count + table.count // 4 + 2).astype(np.int32)
+    start, taken = starts(capacity), int(capacity.sum(dtype=np.int64))
     size = taken + taken // 8 + extra
     community, phi = np.empty(size, dtype=np.int32), np.empty(size, dtype=np.float32)
     copy_rows(table, start, community, phi)
-    return table._replace(start=start, room=room, community=community, phi=phi, used=np.array([taken]))
+    return table._replace(
+        start=start, capacity=capacity, community=community, phi=phi, used=np.array([taken])
+    )
 
 
 @lean_kernel
@@ -162,8 +164,8 @@ def entries_wanted(count: int, nodes: np.ndarray, fresh: Fresh, table: SplitRows
     """Return how many entries of the pool are needed by new rows that have outgrown their blocks."""
     wanted = 0
     for i in range(count):
-        if fresh.count[i] > table.room[nodes[i]]:
-            wanted += roomy(fresh.count[i])
+        if fresh.count[i] > table.capacity[nodes[i]]:
+            wanted += capacity_of(fresh.count[i])
     return wanted
 
 
@@ -184,10 +186,10 @@ def store_rows(
     for i in range(begin, end):
         a, count = nodes[i], fresh.count[i]
         move_active(-1, table.start[a], table.active[a], table.community, represented)
-        if count > table.room[a]:
+        if count > table.capacity[a]:
             table.start[a] = table.used[0]
-            table.room[a] = roomy(count)
-            table.used[0] += table.room[a]
+            table.capacity[a] = capacity_of(count)
+            table.used[0] += table.capacity[a]
         to, source = table.start[a], fresh.start[i]
         for j in range(count):
             table.community[to + j] = buffer.community[source + j]

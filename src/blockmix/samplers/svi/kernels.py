@@ -82,7 +82,7 @@ class Work(NamedTuple):
 
 
 def new_batch(nodes: int, communities: int) -> Batch:
-    """Return room for the results of a mini-batch of at most so many nodes."""
+    """Allocate arrays for the results of a mini-batch of at most so many nodes."""
     return Batch(
         np.zeros((nodes, communities)),
         np.zeros((nodes, communities + 1, 2)),
@@ -154,7 +154,7 @@ def half_round(
 ) -> float:
     """(V3) Compute q(z_ab = k), proportional to e_ak exp(q(z_ba = k) tilt_k); returns the total change.
 
-    `fresh` is room for K numbers.
+    `fresh` has space for K numbers.
     """
     total = 0.0
     change = 0.0

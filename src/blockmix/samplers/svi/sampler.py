@@ -135,9 +135,9 @@ class Svi:
         self.published = options.evidence == "pairs"
         self.sums = np.zeros((self.nodes if self.published else 0, self.communities))
         self.inside = np.zeros((self.communities + 1, 2))
-        self.out = new_batch(min(self.batches.room, self.nodes), self.communities)
-        room = max(most, min(options.non_neighbors, self.nodes))
-        self.work = [new_work(self.communities, room) for _ in range(workers.threads)]
+        self.out = new_batch(min(self.batches.capacity, self.nodes), self.communities)
+        most_partners = max(most, min(options.non_neighbors, self.nodes))
+        self.work = [new_work(self.communities, most_partners) for _ in range(workers.threads)]
 
     def compile(self) -> None:
         """Compile the kernels, or load them from the cache, by a step on a network of six nodes."""

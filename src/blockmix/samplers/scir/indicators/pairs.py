@@ -43,7 +43,7 @@ class PairEvents(NamedTuple):
 
 
 def empty_events(events: int, slots: int) -> PairEvents:
-    """Allocate room for so many events."""
+    """Allocate arrays for so many events."""
     entries = events * slots
     return PairEvents(
         np.zeros(events + 1, dtype=np.int64), np.zeros(entries, dtype=np.int32), np.zeros(entries), np.zeros(entries)
@@ -146,7 +146,7 @@ def read_pairs_range(
 ) -> tuple[int, int]:
     """Look at the pairs of the nodes in places begin to end - 1; returns the first place not done, and how many events.
 
-    A node whose events do not all find room is left to the next call, before anything of it is counted. Where a node
+    A node whose events do not all fit is left to the next call, before anything of it is counted. Where a node
     has more than `most` proposals nothing more is looked at, and the number of events is -1.
     """
     scratch = work.scratch

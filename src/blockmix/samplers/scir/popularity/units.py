@@ -81,8 +81,8 @@ def draw_units(
         both = shared + scratch.pull[i]
         w0, w1, w2, _ = random_words(node, DRAW_UNITS, 0, i, key)
         scratch.spare[i] = w2
-        room = len(scratch.unit_link) - units - (node.degree - 1 - i)
-        most = min(MOST_UNITS, room)
+        free = len(scratch.unit_link) - units - (node.degree - 1 - i)
+        most = min(MOST_UNITS, free)
         drawn = units_of_link(popularity * both, first + i, uniform32(w0), most, weights)
         for number in range(drawn):
             if number > 0:

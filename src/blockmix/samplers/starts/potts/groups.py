@@ -54,7 +54,7 @@ class Table(NamedTuple):
 
 
 def new_table(parts: int) -> Table:
-    """Return an empty table with room for so many parts."""
+    """Return an empty table with space for so many parts."""
     places = LEAST_PLACES
     while places < 2 * parts:
         places *= 2

@@ -41,7 +41,7 @@ def single_groups(sizes: NDArray[np.int64], links: Links, bound: NDArray[np.floa
 
 @kernel
 def number_parts(part: np.ndarray, numbers: np.ndarray) -> int:
-    """Replace the names of parts by 0, 1, ... in the order of their names; `numbers` has room for every name."""
+    """Replace the names of parts by 0, 1, ... in the order of their names; `numbers` has space for every name."""
     numbers[:] = 0
     for g in range(part.shape[0]):
         numbers[part[g]] = 1
