@@ -29,7 +29,7 @@ def compile_kernels(sampler: Sampler, request: FitRequest) -> None:
     """
     sampler.compile()
     # A start merges parts only where it has found more than K of them: on six nodes it may not.
-    reduced(np.ones(3, dtype=np.int64), np.arange(3, dtype=np.int32), 2)
+    reduced(np.ones(3, dtype=np.int32), np.arange(3, dtype=np.int32), 2)
     data = small_network(request.weight_law is not None)
     trial = replace(
         request, communities=min(request.prior.communities, MOST_COMMUNITIES), chains=1, init=None

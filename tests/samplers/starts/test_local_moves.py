@@ -1,5 +1,6 @@
 """Local moving in batches: the plain reference group by group, and the same on any number of threads."""
 
+import tracemalloc
 from itertools import pairwise
 
 import numpy as np
@@ -9,6 +10,7 @@ from blockmix.generators.planted import planted
 from blockmix.graph.graph import Graph
 from blockmix.numerics.workers import Workers
 from blockmix.samplers.starts import sharing
+from blockmix.samplers.starts.partition import find_parts
 from blockmix.samplers.starts.potts import levels as levels_module
 from blockmix.samplers.starts.potts import moving as moving_module
 from blockmix.samplers.starts.potts.groups import Groups
@@ -42,8 +44,8 @@ def groups_of(of_row, weight, sizes):
     one = np.eye(count, dtype=np.int64)[of_row]
     between = one.T @ weight @ one
     own, members = np.diag(between).copy(), np.argsort(of_row, kind="stable").astype(np.int32)
-    first = np.searchsorted(of_row[members], np.arange(count + 1)).astype(np.int64)
-    bound = np.full(count, np.inf)
+    first = np.searchsorted(of_row[members], np.arange(count + 1)).astype(np.int32)
+    bound = np.full(count, np.inf, dtype=np.float32)
     return Groups(members, first, of_row.astype(np.int32), one.T @ sizes, own // 2, own, bound), between
 
 
@@ -84,7 +86,7 @@ def test_every_batch_moves_as_the_plain_reference_says(seed, resolution):
                     BATCHES,
                     free,
                 )
-                moves += movers._batch(a, b, turn, parts, choices, movers._loads(order))
+                moves += movers._batch(a, b, turn, parts, choices, movers._loads(order)[0])
                 np.testing.assert_array_equal(parts.of_group, expected)
                 np.testing.assert_array_equal(parts.of_row, expected[of_row])
                 nodes = np.bincount(expected, weights=groups.sizes, minlength=len(parts.sizes))
@@ -101,7 +103,7 @@ def test_where_local_moving_rests_no_single_move_would_help(seed, resolution, mo
     weight, sizes, _ = network(seed)
     links = rows_of(weight)
     with Workers(1) as workers:
-        movers = Movers(workers, links, single_groups(sizes, links, np.full(40, np.inf)))
+        movers = Movers(workers, links, single_groups(sizes, links, np.full(40, np.inf, dtype=np.float32)))
         parts, before = movers.move(resolution, 5), None
         # A part that shrinks becomes worth joining for groups whose neighbours have not moved: they are looked at next.
         while before is None or (parts != before).any():
@@ -119,7 +121,9 @@ def test_leaves_of_a_star_do_not_all_join_its_centre_at_once():
     """Each of them gains if it joins alone; together they would lose."""
     links = links_of(Graph.from_edges([(0, i) for i in range(1, 400)]))
     with Workers(1) as workers:
-        movers = Movers(workers, links, single_groups(np.ones(400, dtype=np.int64), links, np.ones(400)))
+        movers = Movers(
+            workers, links, single_groups(np.ones(400, dtype=np.int32), links, np.ones(400, dtype=np.float32))
+        )
         for resolution, most in ((0.5, 2), (0.1, 10), (0.01, 100)):
             assert most - 1 <= np.bincount(movers.move(resolution, 3)).max() <= most + 1
 
@@ -148,6 +152,7 @@ def test_every_level_counts_links_inside_and_nodes_of_its_groups(medium):
 def test_the_number_of_threads_does_not_change_a_label(medium, threads, monkeypatch):
     expected = all_levels(medium, 1)
     monkeypatch.setattr(sharing, "LEAST_PIECE", 50)
+    monkeypatch.setattr(moving_module, "LOADS", 100)
     found = all_levels(medium, threads)
     assert len(found) == len(expected) == len(resolutions_of(medium.density))
     for one, other in zip(expected, found, strict=True):
@@ -172,6 +177,43 @@ def test_bounds_and_stored_networks_change_no_label_of_a_level(medium, monkeypat
     monkeypatch.setattr(levels_module, "merged_groups", unbounded)
     for one, other in zip(expected, all_levels(medium, 1), strict=True):
         np.testing.assert_array_equal(one[0], other[0])
+
+
+def test_levels_that_are_not_kept_are_the_same_a_second_time(medium):
+    with Workers(1) as workers:
+        levels, kept = Levels(medium, 99, workers), Levels(medium, 99, workers, kept=True)
+        first, second, third = ([parts for _, parts in each] for each in (levels, levels, kept))
+    for one, other, again in zip(first, second, third, strict=True):
+        np.testing.assert_array_equal(one, other)
+        np.testing.assert_array_equal(one, again)
+
+
+@pytest.mark.parametrize("count", [0, 1, 7, 100, 1001])
+def test_loads_are_those_of_single_groups_added_up(medium, count, monkeypatch):
+    monkeypatch.setattr(moving_module, "LOADS", 10)
+    order = np.random.default_rng(0).permutation(medium.n_nodes)[:count].astype(np.int32)
+    links = links_of(medium)
+    with Workers(1) as workers:
+        ones = np.ones(medium.n_nodes, dtype=np.int32)
+        movers = Movers(workers, links, single_groups(ones, links, ones.astype(np.float32)))
+        loads, most = movers._loads(order)
+    single = 2 + medium.degrees[order]
+    assert most == single.max(initial=0)
+    assert len(loads.before) <= 12
+    for begin, end in ((0, count), (count // 3, count // 2)):
+        low, high = begin // loads.block * loads.block, -(-end // loads.block) * loads.block
+        assert loads.between(begin, end) == single[low:high].sum()
+
+
+def test_levels_take_little_more_memory_than_the_network_itself():
+    graph = planted(6000, 60, degree=30, seed=3).graph
+    with Workers(1) as workers:
+        find_parts(graph, 60, np.random.default_rng(1), workers)
+        tracemalloc.start()
+        find_parts(graph, 60, np.random.default_rng(1), workers)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+    assert peak < 1.5 * (graph.offsets.nbytes + graph.neighbors.nbytes)
 
 
 @pytest.mark.parametrize(

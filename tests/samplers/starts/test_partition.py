@@ -76,7 +76,7 @@ def test_levels_that_were_gone_through_before_give_the_same_parts(twenty, commun
         return coarsen(self, resolution)
 
     monkeypatch.setattr(Coarsening, "coarsen", counted)
-    levels = Levels(twenty.graph, salt, ONE)
+    levels = Levels(twenty.graph, salt, ONE, kept=True)
     assert count_communities(levels) == choose_communities(twenty.graph, 0)
     computed.clear()
     np.testing.assert_array_equal(parts_of(levels, communities), expected)

@@ -20,8 +20,9 @@ from blockmix.samplers.starts.potts.merging import weighted_links
 FEWEST_COMMUNITIES, MOST = 40, 24
 _FACTOR = 0.5
 _ROUNDS = 30
-# Local moving counts in whole numbers: the largest weight becomes this one.
-_LARGEST_WEIGHT = 2.0**20
+# Local moving counts in whole numbers of 32 bits, links inside a region twice: so the largest weight is at most the
+# first of these, and the sum of all the second.
+_LARGEST_WEIGHT, _LARGEST_SUM = 2.0**20, 2.0**29
 
 
 def make_regions(
@@ -34,9 +35,10 @@ def make_regions(
     count = len(size)
     if count < FEWEST_COMMUNITIES or not len(links):
         return None
-    sizes = np.maximum(np.rint(size), 1.0).astype(np.int64)
-    whole = np.maximum(np.rint(weight * (_LARGEST_WEIGHT / weight.max())), 1.0).astype(np.int32)
-    resolution = float((whole / (sizes[links[:, 0]] * sizes[links[:, 1]])).max())
+    sizes = np.maximum(np.rint(size), 1.0).astype(np.int32)
+    scale = min(_LARGEST_WEIGHT / weight.max(), _LARGEST_SUM / weight.sum())
+    whole = np.maximum(np.rint(weight * scale), 1.0).astype(np.int32)
+    resolution = float((whole / (sizes[links[:, 0]] * sizes[links[:, 1]].astype(np.float64))).max())
     region: NDArray[np.int64] = np.arange(count)
     with Workers(1) as workers:
         coarsening = Coarsening(_rows(links, whole, count), sizes, workers, seed)
@@ -57,4 +59,4 @@ def _rows(links: NDArray[Any], weight: NDArray[np.int32], count: int) -> Links:
     order = np.lexsort((ends[:, 1], ends[:, 0]))
     offsets = np.searchsorted(ends[order, 0], np.arange(count + 1))
     neighbors = ends[order, 1].astype(np.int32)
-    return weighted_links(offsets, neighbors, np.tile(weight, 2)[order], np.zeros(count, dtype=np.int64))
+    return weighted_links(offsets, neighbors, np.tile(weight, 2)[order], np.zeros(count, dtype=np.int32))

@@ -8,7 +8,7 @@ import numpy as np
 
 from blockmix.graph.graph import Graph
 from blockmix.numerics.workers import Workers
-from blockmix.samplers.starts.counting import integrated_likelihood
+from blockmix.samplers.starts.counting import count_nodes, integrated_likelihood
 from blockmix.samplers.starts.dendrogram import Dendrogram
 from blockmix.samplers.starts.partition import best_cut
 from blockmix.samplers.starts.potts.levels import Levels
@@ -47,5 +47,7 @@ def count_communities(levels: Levels) -> int:
         score = integrated_likelihood(graph, step.inside, step.sizes, len(step.sizes), levels.workers)
         if score > best_score:
             best, best_score = parts, score
-    sizes = np.bincount(best_cut(levels, tree, best))
+        # The next level is made while this loop holds what it has.
+        del step, parts
+    sizes = count_nodes(best_cut(levels, tree, best))
     return max(int(np.count_nonzero(sizes >= SMALLEST_COMMUNITY)), FEWEST)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,10 +12,12 @@ from scipy.special import betaln, gammaln
 from blockmix.graph.graph import Graph
 from blockmix.numerics.compile import kernel
 from blockmix.numerics.workers import Workers
-from blockmix.samplers.starts.sharing import share_by_load
+from blockmix.samplers.starts.sharing import Loads, share_by_load
 
-Counts = NDArray[np.int64]
+Counts = NDArray[np.signedinteger]
 Parts = NDArray[np.int32]
+# Functions of the sizes of parts are computed for so many at once.
+AT_ONCE = 1 << 14
 
 
 @kernel
@@ -46,10 +49,24 @@ def count_inside(
     def task(_: int, begin: int, end: int) -> None:
         count_inside_range(begin, end, graph.offsets, graph.neighbors, parts, found)
 
-    share_by_load(workers, 0, graph.n_nodes, graph.offsets, task)
+    share_by_load(workers, 0, graph.n_nodes, Loads(graph.offsets), task)
     inside, sizes = np.zeros((2, communities), dtype=np.int64)
     add_by_part(parts, found, inside, sizes)
     return inside // 2, sizes
+
+
+@kernel
+def add_nodes(parts: np.ndarray, sizes: np.ndarray) -> None:
+    """Count the nodes of every part."""
+    for a in range(parts.shape[0]):
+        sizes[parts[a]] += 1
+
+
+def count_nodes(parts: Parts) -> Counts:
+    """Return the number of nodes in every part."""
+    sizes = np.zeros(int(parts.max(initial=-1)) + 1, dtype=np.int32)
+    add_nodes(parts, sizes)
+    return sizes
 
 
 def pairs_of(sizes: Counts) -> NDArray[np.float64]:
@@ -60,13 +77,26 @@ def pairs_of(sizes: Counts) -> NDArray[np.float64]:
 
 def log_evidence(inside: Counts, sizes: Counts, workers: Workers) -> NDArray[np.float64]:
     """Compute the log probability of the links inside every part, its strength integrated out under Beta(1, 1)."""
-    found = np.empty(len(sizes))
+
+    def evidence(begin: int, end: int) -> NDArray[np.float64]:
+        pairs, links = pairs_of(sizes[begin:end]), inside[begin:end].astype(np.float64)
+        return np.asarray(betaln(1 + links, 1 + pairs - links))
+
+    return _piecewise(len(sizes), evidence, workers)
+
+
+def _piecewise(
+    count: int, values: Callable[[int, int], NDArray[np.float64]], workers: Workers
+) -> NDArray[np.float64]:
+    """Return the values of [0, count), computed on all workers in pieces small enough for the cache."""
+    found = np.empty(count)
 
     def task(_: int, begin: int, end: int) -> None:
-        pairs, links = pairs_of(sizes[begin:end]), inside[begin:end]
-        found[begin:end] = betaln(1 + links, 1 + pairs - links)
+        for first in range(begin, end, AT_ONCE):
+            last = min(first + AT_ONCE, end)
+            found[first:last] = values(first, last)
 
-    workers.share(len(sizes), task)
+    workers.share(count, task)
     return found
 
 
@@ -82,7 +112,8 @@ def integrated_likelihood(
     total = float(log_evidence(inside, sizes, workers).sum())
     total += float(betaln(1 + between_links, 1 + between_pairs - between_links))
     alpha = 1.0 / communities
-    return total + float(np.sum(gammaln(sizes + alpha) - gammaln(alpha)))
+    shares = _piecewise(len(sizes), lambda a, b: gammaln(sizes[a:b] + alpha) - gammaln(alpha), workers)
+    return total + float(shares.sum())
 
 
 def background_of(graph: Graph, inside: Counts, sizes: Counts) -> float:

@@ -26,25 +26,39 @@ Marks = NDArray[np.bool_]
 
 
 class Dendrogram:
-    """Groups of nodes, groups of those, and so on: for each step up the group that every group goes into."""
+    """Groups of nodes, groups of those, and so on: for every node and group the group that it goes into.
+
+    Nodes have the numbers 0 .. `nodes` - 1. Groups follow, level by level and in the order of their level; a group that
+    is one of the level before under another number is not listed again. `above` is -1 for the tops of the tree.
+    """
 
     def __init__(self, nodes: int, workers: Workers) -> None:
         self.nodes, self.workers = nodes, workers
-        self.parents: list[Parts] = []
-        self.inside: list[Counts] = []
-        self.sizes: list[Counts] = []
+        self.above = np.full(nodes, -1, dtype=np.int32)
+        # Where in the tree the groups of the last level are, and where the groups of every level begin.
+        self._places = np.arange(nodes, dtype=np.int32)
+        self._begins = [nodes]
+        self._inside: list[Counts] = []
+        self._sizes: list[Counts] = []
         self._evidence: list[Scores] = []
 
     def grow(self, parents: Parts, inside: Counts, sizes: Counts) -> None:
         """Add a level: the new group of each group, the links inside the new ones and their sizes in nodes."""
-        self.parents.append(parents)
-        self.inside.append(inside)
-        self.sizes.append(sizes)
-        self._evidence.append(log_evidence(inside, sizes, self.workers) + gammaln(sizes))
+        begin, places = self._begins[-1], np.empty(len(sizes), dtype=np.int32)
+        parents = np.asarray(parents, dtype=np.int32)
+        self._begins.append(int(join_places(parents, self._places, begin, places, self.above)))
+        self.above = np.append(self.above, np.full(self._begins[-1] - begin, -1, dtype=np.int32))
+        self._places = places
+        merged = places >= begin
+        self._inside.append(inside[merged])
+        self._sizes.append(sizes[merged])
+        self._evidence.append(
+            log_evidence(self._inside[-1], self._sizes[-1], self.workers) + gammaln(self._sizes[-1])
+        )
 
     def cut(self, background: float, price: float = PRICE) -> Parts:
         """Return the part of every node in the best cut, each part with the penalty `price`."""
-        return self._numbered(self._best(self._scores(background), price))
+        return self._numbered(self._best(self._scores(background), price))[0]
 
     def cut_to(self, parts: int, background: float) -> Parts:
         """Return the best cut with at most so many parts that some price gives, or the coarsest one."""
@@ -54,7 +68,7 @@ class Dendrogram:
         if self._count(found) > parts:
             while self._count(found := self._best(scores, high)) > parts:
                 if high > MOST_PRICE:
-                    return self._numbered(found)
+                    return self._numbered(found)[0]
                 low, high = high, 4.0 * high
             while high - low > 0.02 * high:
                 middle = (low + high) / 2
@@ -63,74 +77,105 @@ class Dendrogram:
                     found, high = tried, middle
                 else:
                     low = middle
-        return self._numbered(found)
+        return self._numbered(found)[0]
 
-    def _scores(self, background: float) -> list[Scores]:
-        """Compute what every group adds to the log likelihood as a part, relative to the background, and to the prior.
+    def _scores(self, background: float) -> Scores:
+        """Compute what every group adds as a part to the log likelihood, against the background, and to the prior."""
+        levels = zip(self._evidence, self._inside, self._sizes, strict=True)
+        return np.concatenate([np.empty(0), *(relative(*level, background) for level in levels)])
 
-        The prior of a part of n nodes is Gamma(n); the price is the rest of the prior.
-        """
-        link, non_link = np.log(background), np.log1p(-background)
-        return [
-            evidence - (inside * link + (pairs_of(sizes) - inside) * non_link)
-            for evidence, inside, sizes in zip(self._evidence, self.inside, self.sizes, strict=True)
-        ]
+    def _best(self, scores: Scores, price: float) -> Marks:
+        """Mark the groups that are worth more as one part than cut."""
+        is_part = np.empty(len(scores), dtype=np.bool_)
+        mark_parts(self.nodes, self.above, scores, price, is_part, np.zeros(len(scores)))
+        return is_part
 
-    def _best(self, scores: list[Scores], price: float) -> list[Marks]:
-        """Mark in every level the groups that are worth more as one part than cut."""
-        marks = []
-        below = np.full(self.nodes, -price)
-        for parents, score in zip(self.parents, scores, strict=True):
-            is_part, best = np.empty(len(score), dtype=np.bool_), np.zeros(len(score))
-            mark_parts(parents, below, score, price, is_part, best)
-            marks.append(is_part)
-            below = best
-        return marks
-
-    def _count(self, marks: list[Marks]) -> int:
+    def _count(self, marks: Marks) -> int:
         """Count the parts of a cut."""
-        found = self._numbered(marks)
-        return int(found.max(initial=-1)) + 1
+        return self._numbered(marks)[1]
 
-    def _numbered(self, marks: list[Marks]) -> Parts:
-        """Give every node the number of its part: from the root down, the first group that is one."""
-        parts, fresh = np.full(self.nodes if not marks else len(marks[-1]), -1, dtype=np.int32), 0
-        for parents, own in zip(reversed(self.parents), reversed(marks), strict=True):
-            fresh = number_groups(own, parts, fresh)
-            parts = parts[parents]
-        number_groups(np.ones(self.nodes, dtype=np.bool_), parts, fresh)
-        return parts
+    def _numbered(self, marks: Marks) -> tuple[Parts, int]:
+        """Return the number of the part of every node, and how many parts there are.
+
+        From the tops down, the first group that is a part; numbers follow the order of groups in their level.
+        """
+        numbers = np.empty(self._begins[-1], dtype=np.int32)
+        count = number_parts_below(self.nodes, self.above, np.array(self._begins), marks, numbers)
+        return numbers[: self.nodes].copy(), int(count)
+
+
+@kernel
+def join_places(parents: np.ndarray, old: np.ndarray, begin: int, new: np.ndarray, above: np.ndarray) -> int:
+    """Set the places of the new groups in the tree: that of their only child, or the next ones from `begin` on.
+
+    Set what is above the children of the latter, and return the next place.
+    """
+    new[:] = -2
+    for g in range(parents.shape[0]):
+        p = parents[g]
+        new[p] = old[g] if new[p] == -2 else -1
+    place = begin
+    for p in range(new.shape[0]):
+        if new[p] == -1:
+            new[p] = place
+            place += 1
+    for g in range(parents.shape[0]):
+        p = parents[g]
+        if new[p] >= begin:
+            above[old[g]] = new[p]
+    return place
 
 
 @kernel
 def mark_parts(
-    parents: np.ndarray,
-    below: np.ndarray,
-    score: np.ndarray,
-    price: float,
-    is_part: np.ndarray,
-    best: np.ndarray,
+    nodes: int, above: np.ndarray, score: np.ndarray, price: float, is_part: np.ndarray, best: np.ndarray
 ) -> None:
-    """Mark the groups whose score less the price is above the sum of the best that their own groups reach."""
-    for g in range(parents.shape[0]):
-        best[parents[g]] += below[g]
-    for p in range(score.shape[0]):
-        is_part[p] = score[p] - price > best[p]
-        best[p] = max(best[p], score[p] - price)
+    """Mark the groups whose score less the price is above the sum of the best that their own groups reach.
+
+    A single node reaches minus the price. `best` is zero at first; groups come after all that are below them.
+    """
+    for a in range(nodes):
+        if above[a] >= 0:
+            best[above[a] - nodes] -= price
+    for t in range(score.shape[0]):
+        alone = score[t] - price
+        is_part[t] = alone > best[t]
+        best[t] = max(best[t], alone)
+        up = above[nodes + t]
+        if up >= 0:
+            best[up - nodes] += best[t]
 
 
 @kernel
-def number_groups(is_part: np.ndarray, parts: np.ndarray, fresh: int) -> int:
-    """Give numbers from `fresh` on to the groups that are a part and in none yet; return the next number."""
-    for g in range(parts.shape[0]):
-        if parts[g] < 0 and is_part[g]:
-            parts[g] = fresh
-            fresh += 1
-    return fresh
+def number_parts_below(
+    nodes: int, above: np.ndarray, begins: np.ndarray, is_part: np.ndarray, numbers: np.ndarray
+) -> int:
+    """Give groups the number of the group above them, or, where they are a part, the next one; return the count.
+
+    Levels are gone through from the top, groups of a level in order, and the nodes last: each is a part by itself.
+    """
+    count = 0
+    for level in range(begins.shape[0] - 1, -1, -1):
+        first = begins[level - 1] if level else 0
+        for t in range(first, begins[level]):
+            up = above[t]
+            numbers[t] = numbers[up] if up >= 0 else -1
+            if numbers[t] < 0 and (t < nodes or is_part[t - nodes]):
+                numbers[t] = count
+                count += 1
+    return count
+
+
+def relative(evidence: Scores, inside: Counts, sizes: Counts, background: float) -> Scores:
+    """Compute the score of parts against the same pairs at the background, from their evidence and prior.
+
+    The prior of a part of n nodes is Gamma(n); the price is the rest of the prior.
+    """
+    link, non_link = np.log(background), np.log1p(-background)
+    return np.asarray(evidence - (inside * link + (pairs_of(sizes) - inside) * non_link))
 
 
 def part_score(inside: Counts, sizes: Counts, background: float) -> Scores:
     """Compute the score of parts, as `cut` adds them up before the price."""
-    tree = Dendrogram(0, Workers(1))
-    tree.grow(np.zeros(0, dtype=np.int32), np.asarray(inside), np.asarray(sizes))
-    return tree._scores(background)[0]
+    evidence = log_evidence(inside, sizes, Workers(1)) + gammaln(sizes)
+    return relative(evidence, inside, sizes, background)

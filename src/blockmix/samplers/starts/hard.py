@@ -38,7 +38,7 @@ def partition(
         raise InputError("the network has no links: there is nothing to learn from")
     salt = int(np.random.default_rng(seed).integers(0, 2**32))
     with Workers() as workers:
-        levels = Levels(graph, salt, workers)
+        levels = Levels(graph, salt, workers, kept=communities == "auto")
         if communities == "auto":
             communities = count_communities(levels)
         _check(communities)

@@ -13,7 +13,12 @@ from numpy.typing import NDArray
 
 from blockmix.graph.graph import Graph
 from blockmix.numerics.workers import Workers
-from blockmix.samplers.starts.counting import background_of, count_inside, integrated_likelihood
+from blockmix.samplers.starts.counting import (
+    background_of,
+    count_inside,
+    count_nodes,
+    integrated_likelihood,
+)
 from blockmix.samplers.starts.dendrogram import Dendrogram
 from blockmix.samplers.starts.potts.levels import FINEST, Levels
 from blockmix.samplers.starts.potts.merging import links_of, single_groups
@@ -63,11 +68,11 @@ def _candidates(levels: Levels, communities: int) -> tuple[list[Parts], float]:
     """Return three partitions with at most K parts (the best level, the best cut, the best cut that has no more), and
     the resolution of that level."""
     graph, workers = levels.graph, levels.workers
-    best, best_score, best_resolution = np.zeros(graph.n_nodes, dtype=np.int32), -np.inf, FINEST
+    best, best_score, best_resolution = None, -np.inf, FINEST
     tree = Dendrogram(graph.n_nodes, workers)
     for step, parts in levels:
         count = len(step.sizes)
-        if count < FEWEST_SHARE * communities and np.isfinite(best_score):
+        if count < FEWEST_SHARE * communities and best is not None:
             break
         tree.grow(step.parents, step.inside, step.sizes)
         found = reduced(step.sizes, parts, communities)
@@ -75,12 +80,15 @@ def _candidates(levels: Levels, communities: int) -> tuple[list[Parts], float]:
             score = integrated_likelihood(graph, step.inside, step.sizes, communities, workers)
         else:
             score = _score(levels, found, communities)
-        if score > best_score:
+        if best is None or score > best_score:
             best, best_score, best_resolution = found, score, step.resolution
+        # The next level is made while this loop holds what it has.
+        del step, parts, found
+    assert best is not None
     free = best_cut(levels, tree, best)
     background = background_of(graph, *count_inside(graph, free, int(free.max()) + 1, workers))
     cuts = [
-        reduced(np.bincount(cut), cut, communities) for cut in (free, tree.cut_to(communities, background))
+        reduced(count_nodes(cut), cut, communities) for cut in (free, tree.cut_to(communities, background))
     ]
     return [best, *cuts], best_resolution
 
@@ -96,6 +104,7 @@ def best_cut(levels: Levels, tree: Dendrogram, parts: Parts) -> Parts:
 def _polished(levels: Levels, parts: Parts, resolution: float) -> Parts:
     """Move single nodes once more, at the resolution that the partition was found at."""
     links = links_of(levels.graph)
-    ones = np.ones(levels.graph.n_nodes, dtype=np.int64)
-    movers = Movers(levels.workers, links, single_groups(ones, links, np.ones(len(ones))))
+    ones = np.ones(levels.graph.n_nodes, dtype=np.int32)
+    groups = single_groups(ones, links, np.ones(len(ones), dtype=np.float32))
+    movers = Movers(levels.workers, links, groups)
     return movers.move(resolution, levels.salt, parts)

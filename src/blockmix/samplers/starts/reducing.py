@@ -40,7 +40,9 @@ def merge_smallest(
         parent[i] = parent[parent[i]]
 
 
-def reduced(sizes: NDArray[np.int64], parts: NDArray[np.int32], communities: int) -> NDArray[np.int32]:
+def reduced(
+    sizes: NDArray[np.signedinteger], parts: NDArray[np.int32], communities: int
+) -> NDArray[np.int32]:
     """Merge the two smallest parts, linked or not, until there are at most K.
 
     A merger of r and s adds n_r n_s pairs that are not linked, so small parts lose least.
@@ -48,8 +50,8 @@ def reduced(sizes: NDArray[np.int64], parts: NDArray[np.int32], communities: int
     count = len(sizes)
     if count <= communities:
         return parts
-    order, parent = np.argsort(sizes, kind="stable"), np.empty(2 * count, dtype=np.int32)
-    merge_smallest(order, sizes, communities, parent, np.empty(count, dtype=np.int64))
+    order, parent = np.argsort(sizes, kind="stable").astype(np.int32), np.empty(2 * count, dtype=np.int32)
+    merge_smallest(order, sizes, communities, parent, np.empty(count, dtype=np.int32))
     numbers = parent[:count].copy()
     number_parts(numbers, np.empty(2 * count, dtype=np.int32))
     return numbers[parts]

@@ -19,13 +19,14 @@ LEAST_PLACES = 16
 
 class Links(NamedTuple):
     """A weighted network in rows: `weights[i & mask]` links to `neighbors[i]`, so that mask 0 makes every weight the
-    same. `inside` are the links inside every row, where a row stands for several nodes."""
+    same. `inside` are the links inside every row, where a row stands for several nodes, in the type that all numbers of
+    links of groups have."""
 
     offsets: NDArray[np.int64]
     neighbors: NDArray[np.integer]
     weights: NDArray[np.int32]
     mask: int
-    inside: NDArray[np.int64]
+    inside: NDArray[np.signedinteger]
 
 
 class Groups(NamedTuple):
@@ -33,16 +34,16 @@ class Groups(NamedTuple):
 
     `sizes` are nodes, `inside` links inside, `own` entries of the rows of a group that lead into it again. `bound`
     is at least the largest share of linked pairs that the group has with any other: at resolutions from there on it
-    stays where it is.
+    stays where it is. Where every row is a group, arrays with the same numbers are one: `members` is `of_row`.
     """
 
     members: NDArray[np.int32]
-    first: NDArray[np.int64]
+    first: NDArray[np.int32]
     of_row: NDArray[np.int32]
-    sizes: NDArray[np.int64]
-    inside: NDArray[np.int64]
-    own: NDArray[np.int64]
-    bound: NDArray[np.float64]
+    sizes: NDArray[np.signedinteger]
+    inside: NDArray[np.signedinteger]
+    own: NDArray[np.signedinteger]
+    bound: NDArray[np.float32]
 
 
 class Table(NamedTuple):

@@ -38,8 +38,8 @@ class Step(NamedTuple):
     level before (at first each node) is in."""
 
     resolution: float
-    inside: NDArray[np.int64]
-    sizes: NDArray[np.int64]
+    inside: NDArray[np.signedinteger]
+    sizes: NDArray[np.signedinteger]
     parents: Parts
 
 
@@ -55,11 +55,12 @@ class Coarsening:
     """Groups of the nodes of a network, which `coarsen` merges at lower and lower resolutions."""
 
     def __init__(
-        self, links: Links, sizes: NDArray[np.int64], workers: Workers, salt: int, densest: float = np.inf
+        self, links: Links, sizes: NDArray[np.int32], workers: Workers, salt: int, densest: float = np.inf
     ) -> None:
         """Begin with every row as a group; `densest` is at least the share of linked pairs of any two."""
         self.workers, self.salt = workers, salt
-        self.movers = Movers(workers, links, single_groups(sizes, links, np.full(len(sizes), densest)))
+        bound = np.full(len(sizes), densest, dtype=np.float32)
+        self.movers = Movers(workers, links, single_groups(sizes, links, bound))
         self._looked_at = len(sizes)
 
     @property
@@ -69,20 +70,27 @@ class Coarsening:
 
     def coarsen(self, resolution: float) -> Parts:
         """Group the groups at this resolution until no move is left; return the new group of each group."""
-        parents = np.arange(len(self.groups.sizes), dtype=np.int32)
-        self.movers.measure(resolution, np.zeros(len(parents), dtype=np.uint8))
-        while len(parents) and self.groups.bound.max() > resolution:
-            parts = self.movers.move(resolution, self.salt)
-            groups, own, fresh = merged_groups(self.groups, parts, self.workers)
-            if len(groups.sizes) == len(own):
+        parents, count = None, len(self.groups.sizes)
+        self.movers.measure(resolution, np.zeros(count, dtype=np.uint8))
+        while count and self.groups.bound.max() > resolution:
+            before, own = count, self._merge(resolution)
+            count = len(self.groups.sizes)
+            if count == before:
                 break
-            parents = own[parents]
-            self.movers = Movers(self.workers, self.movers.links, groups)
-            self.movers.measure(resolution, fresh)
+            parents = own if parents is None else own[parents]
             self._store()
-            if len(groups.sizes) > WORTH_ANOTHER * len(own):
+            if count > WORTH_ANOTHER * before:
                 break
-        return parents
+        return np.arange(count, dtype=np.int32) if parents is None else parents
+
+    def _merge(self, resolution: float) -> Parts:
+        """Move the groups and merge those of a part; return the new group of each group."""
+        parts = self.movers.move(resolution, self.salt)
+        groups, own, fresh = merged_groups(self.groups, parts, self.workers)
+        if len(groups.sizes) < len(own):
+            self.movers.take(self.movers.links, groups)
+            self.movers.measure(resolution, fresh)
+        return own
 
     def _store(self) -> None:
         """Store the links of the groups as a smaller network, where that is worth it."""
@@ -92,7 +100,7 @@ class Coarsening:
         self._looked_at = count
         found = np.zeros(count + 1, dtype=np.int64)
         movers.share(lambda table, a, b: count_neighbors(a, b, groups, movers.links, table, found))
-        offsets = np.cumsum(found)
+        offsets = np.cumsum(found, out=found)
         if offsets[-1] > WORTH_STORING * len(movers.links.neighbors):
             return
         neighbors, weights = np.empty((2, offsets[-1]), dtype=np.int32)
@@ -100,26 +108,38 @@ class Coarsening:
             lambda table, a, b: fill_rows(a, b, groups, movers.links, table, offsets, neighbors, weights)
         )
         links = weighted_links(offsets, neighbors, weights, groups.inside)
-        self.movers = Movers(self.workers, links, single_groups(groups.sizes, links, groups.bound))
+        movers.take(links, single_groups(groups.sizes, links, groups.bound))
 
 
 class Levels:
-    """The levels of a network at lower and lower resolutions, each computed once, when it is first asked for."""
+    """The levels of a network at lower and lower resolutions, each computed when it is first asked for.
 
-    def __init__(self, graph: Graph, salt: int, workers: Workers) -> None:
+    Levels that are gone through more than once are `kept`; others are forgotten, and would be computed again.
+    """
+
+    def __init__(self, graph: Graph, salt: int, workers: Workers, kept: bool = False) -> None:
         self.graph, self.salt, self.workers = graph, salt, workers
-        ones = np.ones(graph.n_nodes, dtype=np.int64)
-        self._coarsening = Coarsening(links_of(graph), ones, workers, salt, densest=1.0)
+        self._kept = self._begin() if kept else None
         self._steps: list[Step] = []
+
+    def _begin(self) -> Coarsening:
+        ones = np.ones(self.graph.n_nodes, dtype=np.int32)
+        return Coarsening(links_of(self.graph), ones, self.workers, self.salt, densest=1.0)
 
     def __iter__(self) -> Iterator[tuple[Step, Parts]]:
         """Yield every level, and the group of each node in it."""
-        parts = np.arange(self.graph.n_nodes, dtype=np.int32)
+        coarsening = self._kept or self._begin()
+        parts = None
         for place, resolution in enumerate(resolutions_of(self.graph.density)):
-            if place == len(self._steps):
-                parents = self._coarsening.coarsen(resolution)
-                groups = self._coarsening.groups
-                self._steps.append(Step(resolution, groups.inside, groups.sizes, parents))
-            step = self._steps[place]
-            parts = step.parents[parts]
+            if place < len(self._steps):
+                step = self._steps[place]
+            else:
+                parents = coarsening.coarsen(resolution)
+                step = Step(resolution, coarsening.groups.inside, coarsening.groups.sizes, parents)
+                del parents
+                if self._kept:
+                    self._steps.append(step)
+            parts = step.parents if parts is None else step.parents[parts]
             yield step, parts
+            # Memory for the next level.
+            del step

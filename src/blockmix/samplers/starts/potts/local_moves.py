@@ -12,12 +12,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from blockmix.numerics.compile import exact_kernel, kernel
+from blockmix.numerics.compile import exact_kernel, inlined_kernel, kernel
 from blockmix.samplers.starts.potts.groups import Groups, Links, Table, clear, count_links, mixed
 
 # A move must gain more than this: gains are sums of a few products of whole numbers with the resolution, each rounded.
 LEAST_GAIN = 1e-9
-NOBODY = 1 << 32
+# No rank is larger; the group that has this one is the first of a part only where it is the only one.
+NOBODY = (1 << 32) - 1
 
 
 class Turn(NamedTuple):
@@ -40,10 +41,10 @@ class Parts(NamedTuple):
 
     of_group: NDArray[np.int32]
     of_row: NDArray[np.int32]
-    sizes: NDArray[np.int64]
+    sizes: NDArray[np.signedinteger]
     active: NDArray[np.uint8]
-    joining: NDArray[np.int64]
-    first: NDArray[np.int64]
+    joining: NDArray[np.signedinteger]
+    first: NDArray[np.uint32]
 
 
 class Choices(NamedTuple):
@@ -62,6 +63,13 @@ class Choices(NamedTuple):
 def worth(links: int, resolution: float, size: int, others: int) -> float:
     """Compute links - resolution * size * others: what a group of `size` nodes adds to a part of `others` more."""
     return links - resolution * (np.float64(size) * np.float64(others))
+
+
+@inlined_kernel
+def rounded_up(value: float) -> np.float32:
+    """Return the least number of 32 bits that is not below a value."""
+    near = np.float32(value)
+    return np.nextafter(near, np.float32(np.inf)) if np.float64(near) < value else near
 
 
 @kernel
@@ -83,7 +91,7 @@ def measure(
                 pairs = np.float64(groups.sizes[g]) * np.float64(groups.sizes[other])
                 bound = max(bound, table.links[place] / pairs)
         clear(count, table)
-        groups.bound[g] = bound
+        groups.bound[g] = rounded_up(bound)
         if fresh[g]:
             groups.own[g] = own
             inside = own // 2

@@ -12,16 +12,22 @@ from blockmix.numerics.compile import kernel
 from blockmix.numerics.workers import Workers
 from blockmix.samplers.starts.potts.groups import Groups, Links, Table, clear, count_links
 
+# Numbers of links of groups have 32 bits where the network has no more link ends than this.
+MOST_SMALL = 2**31 - 1
+
 
 def links_of(graph: Graph) -> Links:
     """Return the links of a network, all of weight one."""
-    return Links(
-        graph.offsets, graph.neighbors, np.ones(1, dtype=np.int32), 0, np.zeros(graph.n_nodes, dtype=np.int64)
-    )
+    kind: type[np.signedinteger[Any]] = np.int32 if len(graph.neighbors) <= MOST_SMALL else np.int64
+    inside = np.zeros(graph.n_nodes, dtype=kind)
+    return Links(graph.offsets, graph.neighbors, np.ones(1, dtype=np.int32), 0, inside)
 
 
 def weighted_links(
-    offsets: NDArray[np.int64], neighbors: NDArray[Any], weights: NDArray[np.int32], inside: NDArray[np.int64]
+    offsets: NDArray[np.int64],
+    neighbors: NDArray[Any],
+    weights: NDArray[np.int32],
+    inside: NDArray[np.signedinteger],
 ) -> Links:
     """Return a network with weights; read-only like a `Graph`, so that kernels are compiled once for both."""
     for array in (offsets, neighbors):
@@ -29,14 +35,12 @@ def weighted_links(
     return Links(offsets, neighbors, weights, -1, inside)
 
 
-def single_groups(sizes: NDArray[np.int64], links: Links, bound: NDArray[np.float64]) -> Groups:
-    """Return one group for every row."""
-    count = len(sizes)
-    rows = np.arange(count, dtype=np.int32)
-    first = np.arange(count + 1, dtype=np.int64)
-    return Groups(
-        rows, first, rows.copy(), sizes, links.inside.copy(), np.zeros(count, dtype=np.int64), bound
-    )
+def single_groups(sizes: NDArray[np.signedinteger], links: Links, bound: NDArray[np.float32]) -> Groups:
+    """Return one group for every row. Nothing is written into a group before it is merged, so arrays may be shared."""
+    rows, first = np.arange(len(sizes), dtype=np.int32), np.arange(len(sizes) + 1, dtype=np.int32)
+    # Rows that are single nodes have no links inside: the same zeros say that none leads back.
+    own = links.inside if links.mask == 0 else np.zeros_like(links.inside)
+    return Groups(rows, first, rows, sizes, links.inside, own, bound)
 
 
 @kernel
@@ -115,14 +119,20 @@ def first_members(order: np.ndarray, child: np.ndarray, old: Groups, first: np.n
 def merged_groups(
     groups: Groups, parts: NDArray[np.int32], workers: Workers
 ) -> tuple[Groups, NDArray[np.int32], NDArray[np.uint8]]:
-    """Make the parts of groups the new groups; return them, the new group of each group, and which have several."""
-    parents = parts.copy()
+    """Make the parts of groups the new groups; return them, the new group of each group, and which have several.
+
+    The new group of each group takes the place of its part.
+    """
+    parents = parts
     count = int(number_parts(parents, np.empty(len(parents), dtype=np.int32)))
-    order, child = np.empty(len(parents), dtype=np.int32), np.empty(count + 1, dtype=np.int64)
+    order, child = np.empty(len(parents), dtype=np.int32), np.empty(count + 1, dtype=np.int32)
     sort_children(parents, order, child)
-    sizes, inside, own = np.empty((3, count), dtype=np.int64)
-    members, of_row = np.empty_like(groups.members), np.empty_like(groups.of_row)
-    new = Groups(members, np.empty(count + 1, dtype=np.int64), of_row, sizes, inside, own, np.empty(count))
+    # Arrays of their own, since some are kept longer than others.
+    inside, own = np.empty(count, dtype=groups.inside.dtype), np.empty(count, dtype=groups.own.dtype)
+    new = Groups(
+        np.empty_like(groups.members), np.empty(count + 1, dtype=np.int32), np.empty_like(groups.of_row),
+        np.empty(count, dtype=groups.sizes.dtype), inside, own, np.empty(count, dtype=np.float32),
+    )  # fmt: skip
     first_members(order, child, groups, new.first)
     fresh = np.empty(count, dtype=np.uint8)
     workers.share(count, lambda _, a, b: join_children(a, b, order, child, groups, new, fresh))
