@@ -1,4 +1,4 @@
-"""Files and folders appear whole or not at all, and manifests of other formats are told apart."""
+"""Files appear whole or not at all, and manifests of other formats are told apart."""
 
 import errno
 import os
@@ -14,7 +14,6 @@ from blockmix.files import (
     manifest_text,
     read_manifest,
     replace_text,
-    whole_folder,
     write_pieces,
 )
 
@@ -44,43 +43,6 @@ def test_a_link_is_written_through(tmp_path):
     replace_text(tmp_path / "link", ["new"])
     assert (tmp_path / "link").is_symlink()
     assert (tmp_path / "target").read_text() == "new"
-
-
-@pytest.mark.parametrize("sync", [False, True])
-def test_a_folder_is_replaced_whole(tmp_path, sync):
-    target = tmp_path / "net"
-    for text in ("old", "new"):
-        with whole_folder(target, sync) as folder:
-            (folder / "below").mkdir()
-            (folder / "below" / "file").write_text(text)
-            assert target.exists() == (text == "new")
-        assert (target / "below" / "file").read_text() == text
-    assert [path.name for path in tmp_path.iterdir()] == ["net"]
-
-
-@pytest.mark.parametrize("when", ["while it is filled", "while it is renamed"])
-def test_a_folder_that_cannot_be_finished_leaves_the_earlier_one(tmp_path, monkeypatch, when):
-    target, rename = tmp_path / "net", os.rename
-    with whole_folder(target) as folder:
-        (folder / "file").write_text("old")
-
-    def fail(source, place):
-        if place == target and (source / "new").exists():
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        rename(source, place)
-
-    monkeypatch.setattr(os, "rename", fail)
-
-    def replace():
-        with whole_folder(target) as folder:
-            (folder / "new").write_text("new")
-            if when == "while it is filled":
-                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    with pytest.raises(OSError, match="No space"):
-        replace()
-    assert [path.name for path in tmp_path.iterdir()] == ["net"]
-    assert (target / "file").read_text() == "old"
 
 
 def test_manifests_name_their_format_and_version(tmp_path):

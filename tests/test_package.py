@@ -38,7 +38,7 @@ LATER_IMPORTS = {
     ("posterior/answers/methods.py", "blockmix.report.pictures.blocks.plot_blocks"),
 }
 # Modules that every layer may import.
-SHARED = {"errors", "files", "lazy", "notebook", "stored", "_version"}
+SHARED = {"errors", "files", "folders", "lazy", "notebook", "stored", "_version"}
 # Folders of samplers/ that several samplers share; every other one is a sampler.
 SHARED_BY_SAMPLERS = {"langevin", "starts", "ranks"}
 # A longer listing has no visible order; a folder that outgrows it is split.

@@ -1,7 +1,7 @@
-"""Files and folders that appear whole or not at all, and manifests that name their format, version and writer.
+"""Files that appear whole or not at all, and manifests that name their format, version and writer.
 
 Everything is written under a temporary name beside its place and then renamed, so that a full disk or a killed process
-leaves nothing incomplete under a final name. Like `errors` this module is shared by all layers.
+leaves nothing incomplete under a final name; `folders` does the same with folders.
 
 A folder may come from somebody else. Inside the folder of a run blockmix therefore writes only to plain files and
 folders: a symbolic link there is refused, and so is a pipe or a device (`check_own`). Reading follows links, because
@@ -14,13 +14,10 @@ import hashlib
 import json
 import os
 import re
-import shutil
 import stat
-import time
 import uuid
-from collections.abc import Iterable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -30,10 +27,6 @@ from blockmix.errors import InputError, printable
 # Temporary names begin like this and end with a random part, so that nobody can put a link there first.
 PARTIAL = ".partial-"
 _PARTIAL_NAME = re.compile(re.escape(PARTIAL) + "[0-9a-f]{32}")
-# What a folder of arrays consists of; nothing else is removed from one.
-_ARRAY_FILE = re.compile(r"\w+\.npy|manifest\.json")
-# Where there is no lock, what is older than so many seconds was left by a process that is gone.
-ABANDONED = 24 * 3600.0
 # A manifest is a few kilobytes; a longer one is not read into memory.
 _LONGEST_MANIFEST = 1 << 26
 _NO_FOLLOW, _NO_WAIT = getattr(os, "O_NOFOLLOW", 0), getattr(os, "O_NONBLOCK", 0)
@@ -41,8 +34,6 @@ _KINDS = (
     (stat.S_ISLNK, "a symbolic link"), (stat.S_ISDIR, "a folder"), (stat.S_ISREG, "a file"),
     (stat.S_ISFIFO, "a pipe"), (stat.S_ISSOCK, "a socket"),
 )  # fmt: skip
-# Syncing files one by one waits for the disk once a file; in parallel the waits overlap.
-_SYNCS_AT_ONCE = 16
 
 
 class Damaged(Exception):
@@ -138,7 +129,7 @@ def replace_text(
         if not through:
             os.replace(target, path)
             if sync:
-                _sync(path.absolute().parent)
+                sync_path(path.absolute().parent)
     except BaseException:
         if not through:
             with suppress(OSError):
@@ -154,83 +145,7 @@ def write_pieces(path: Path, pieces: Iterable[str], *, follow: bool = True) -> N
         raise InputError(f"{path}: cannot be written ({reason(error)})") from error
 
 
-@contextmanager
-def whole_folder(target: Path, sync: bool = False) -> Iterator[Path]:
-    """Yield an empty folder to fill; when the block ends it takes the place of `target`.
-
-    If the block or the renaming fails, what was at `target` before is there again. With `sync` everything is on the
-    disk before it gets its name. A link or a file in its place is refused.
-    """
-    check_own(target, folder=True)
-    scratch = temporary_name(target)
-    scratch.mkdir()
-    try:
-        yield scratch
-        if sync:
-            sync_folder(scratch)
-        _replace_folder(scratch, target)
-        if sync:
-            _sync(target.parent)
-    except BaseException:
-        shutil.rmtree(scratch, ignore_errors=True)
-        raise
-
-
-def _replace_folder(fresh: Path, target: Path) -> None:
-    if not target.exists():
-        os.rename(fresh, target)
-        return
-    old = temporary_name(target)
-    os.rename(target, old)
-    try:
-        os.rename(fresh, target)
-    except OSError:
-        os.rename(old, target)
-        raise
-    shutil.rmtree(old, ignore_errors=True)
-
-
-def remove_temporary(folder: Path, age: float = 0.0) -> None:
-    """Remove what a process that was killed while it wrote has left in this folder; links are left alone.
-
-    Where the folder is not locked another process may be writing: then only what is older than `age` seconds goes.
-    """
-    with suppress(OSError), os.scandir(folder) as entries:
-        for left in [entry for entry in entries if is_temporary(entry.name)]:
-            if age and time.time() - left.stat(follow_symlinks=False).st_mtime < age:
-                continue
-            if left.is_dir(follow_symlinks=False):
-                remove_arrays(Path(left))
-            elif left.is_file(follow_symlinks=False):
-                with suppress(OSError):
-                    os.unlink(left)
-
-
-def remove_arrays(folder: Path) -> None:
-    """Remove a folder of arrays and manifests; whatever blockmix did not put there stays, and the folder with it."""
-    if folder.is_symlink():
-        return
-    with suppress(OSError), os.scandir(folder) as entries:
-        for entry in list(entries):
-            if entry.is_dir(follow_symlinks=False):
-                remove_arrays(Path(entry))
-            elif entry.is_file(follow_symlinks=False) and _ARRAY_FILE.fullmatch(entry.name):
-                with suppress(OSError):
-                    os.unlink(entry)
-    with suppress(OSError):
-        folder.rmdir()
-
-
-def sync_folder(folder: Path) -> None:
-    """Sync a folder and all files in it to the disk."""
-    paths = list(folder.rglob("*"))
-    with ThreadPoolExecutor(_SYNCS_AT_ONCE, thread_name_prefix="blockmix-sync") as pool:
-        list(pool.map(_sync, (path for path in paths if path.is_file())))
-    for below in (*(path for path in paths if path.is_dir()), folder):
-        _sync(below)
-
-
-def _sync(path: Path) -> None:
+def sync_path(path: Path) -> None:
     """Sync a file, or the names in a folder, to the disk."""
     if os.name == "nt" and path.is_dir():
         # Windows writes names through, and cannot open a folder.

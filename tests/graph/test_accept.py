@@ -72,6 +72,11 @@ def test_what_is_no_network_is_told_what_is(wrong):
         bm.as_graph(wrong)
 
 
+def test_what_is_no_label_is_named():
+    with pytest.raises(InputError, match=r"edges: value 1 is '\[2\]', not a label"):
+        bm.as_graph([(1, [2])])
+
+
 def test_nodes_of_a_table_are_added_with_their_attributes():
     nodes = {"id": ["dot", "eve", "ann"], "club": ["x", "y", None], "age": [31, None, 40]}
     graph = bm.as_graph(PAIRS, nodes=nodes)

@@ -11,6 +11,7 @@ import pytest
 
 from blockmix.errors import GraphFormatError, InputError
 from blockmix.files import seal
+from blockmix.graph.accept import as_graph
 from blockmix.graph.attributes import Attribute, NodeTable
 from blockmix.graph.graph import Graph
 from blockmix.graph.reading.nodes import read_nodes
@@ -150,6 +151,27 @@ def test_numbers_can_be_taken_as_categories():
 def test_a_damaged_table_is_a_format_error():
     with pytest.raises(GraphFormatError, match="carriage return"):
         read_nodes(io.BytesIO(b"id\tclub\n1\tx\ry\n"))
+
+
+@pytest.mark.parametrize(
+    ("given", "problem"),
+    [
+        ({1: 2}, "column '1' must be a sequence of labels, not '2'"),
+        ({"id": [1, 2], "x": 5}, "attribute 'x' must be one value for each node, not '5'"),
+        ({"id": [1, 2], "x": "ab"}, "attribute 'x' must be one value for each node, not 'ab'"),
+        ({"id": [1, 2], "x": np.ones((2, 2))}, "attribute 'x' must be one value for each node"),
+        ([["a"]], "value 0 is .*, not a label"),
+        (np.ones((2, 2), dtype=int), "must be a sequence of labels"),
+    ],
+)
+def test_columns_and_labels_that_are_none_are_named(given, problem):
+    with pytest.raises(InputError, match=problem):
+        read_nodes(given)
+
+
+def test_whole_numbers_of_any_size_are_labels():
+    graph = as_graph([(1, 2)], nodes=[2**63, 3])
+    assert sorted(map(str, graph.labels)) == sorted(["1", "2", "3", str(2**63)])
 
 
 @pytest.mark.parametrize("given", [7, 1.5, b"ab", True])

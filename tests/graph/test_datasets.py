@@ -5,6 +5,7 @@ import gzip
 import hashlib
 import http.server
 import json
+import os
 import socket
 import threading
 from pathlib import Path
@@ -13,6 +14,7 @@ import numpy as np
 import pytest
 
 from blockmix.errors import InputError
+from blockmix.files import PARTIAL
 from blockmix.graph.datasets import registry
 from blockmix.graph.datasets.load import cache_folder, dataset_path, list_datasets, load_dataset, load_truth
 from blockmix.graph.datasets.registry import REGISTRY, Dataset, Source
@@ -125,6 +127,16 @@ def test_a_bad_download_is_named_and_removed(site, add, file, sha256, message):
         load_dataset("tail")
     assert f"{site}/{file}" in str(caught.value)
     assert not leftovers()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no locks of folders")
+def test_what_a_killed_download_left_is_removed_by_the_next(site, add):
+    left = cache_folder() / "tail" / f"{PARTIAL}{'0' * 32}"
+    left.mkdir(parents=True)
+    (left / "edges.txt.gz").write_bytes(b"half")
+    add(Source(f"{site}/net.txt"))
+    load_dataset("tail")
+    assert [path.name for path in left.parent.iterdir()] == ["edges.txt"]
 
 
 def test_the_next_address_is_tried_when_one_fails(site, add):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 
 import numpy as np
 import pytest
@@ -195,16 +194,6 @@ def test_networks_of_the_first_version_are_read_and_compared_with_their_fingerpr
     refused(saved, "the content does not match its fingerprint")
     NETWORKS["range"].save(saved)
     assert Graph.load(saved).labels.kind == "range"
-
-
-def test_what_a_killed_process_left_is_removed_when_it_is_old(tmp_path):
-    old, fresh = (tmp_path / f".partial-{c * 32}" for c in "ab")
-    for left in (old, fresh):
-        left.mkdir()
-        (left / "offsets.npy").write_bytes(b"half")
-    os.utime(old, (1e9, 1e9))
-    NETWORKS["range"].save(tmp_path / "net")
-    assert sorted(path.name for path in tmp_path.iterdir()) == [fresh.name, "net"]
 
 
 def test_a_network_whose_manifest_is_damaged_is_replaced_and_a_folder_with_anything_else_is_not(tmp_path):

@@ -236,6 +236,7 @@ def test_from_pandas_names_the_row_of_a_bad_weight():
         ([(0, 1)], True, "without a third entry"),
         ([(0, 1)], "n", "True for the third entry"),
         ([(0, 1)], ["x"], "entry 0 has 'x', which is not a number"),
+        ([(0, 1)], [10**400], "larger than a number can hold"),
         ([(0, 1), (0, 1)], [1.5e308, 1.5e308], "add up to more"),
         (np.eye(4), "n", "give True"),
         ("dataset:karate", True, "without weights"),

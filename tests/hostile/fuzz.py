@@ -2,7 +2,8 @@
 
 Every case begins with a copy of a whole run and changes one to three things in it (`changes.py`): entries, type, shape
 or header of an array, a value of a manifest, or a file itself. Then the commands run on it: each must end with 0 or 2,
-that is with a result or an `InputError`, within a minute and a limit of memory. To run more cases than the tests do:
+that is with a result or an `InputError`, within a minute of processor time and a limit of memory. To run more cases
+than the tests do:
 
     python tests/hostile/fuzz.py --cases 10000 --seed 1 --kind all
 
@@ -39,7 +40,9 @@ from blockmix.cli.commands.ask import _QUESTIONS
 from blockmix.cli.commands.watch import lines
 from blockmix.cli.record import score_record
 from blockmix.cli.summary import scores_text
+from blockmix.graph.accept import as_graph
 from blockmix.graph.attributes import NodeTable
+from blockmix.graph.external.convert import convert
 from blockmix.inference import execute
 from blockmix.inference.resume import resume
 from blockmix.inference.run_folder.folder import RunFolder
@@ -52,16 +55,20 @@ sys.path.insert(0, str(Path(__file__).parent))
 from changes import mutate
 
 SWEEPS = 12
-# Bytes that the process may take, and seconds for one command; a case takes a fraction of a second.
+# Bytes that the process may take, and seconds of processor time for one command; a case takes a fraction of a second.
 MEMORY, SECONDS = 4 * 2**30, 60
+# On a machine that others use, a second of processor time may take so many by the clock; waiting for a pipe takes none.
+PATIENCE = 15
 
 
-# What a run can be, as settings of `fit`: every sampler, every link model, and samples with an even rest.
+# What a run can be, as settings of `fit`: every sampler, every link model, both laws of weights, non-links in closed
+# form, a network that `convert` wrote, and samples with an even rest.
 KINDS: dict[str, dict[str, Any]] = {
     "scir": {}, "popularity": {"model": "popularity"}, "sgmc": {"sampler": "sgmc"},
     "mmsb": {"sampler": "sgmc", "model": "mmsb"}, "sgmc-m": {"sampler": "sgmc-m"},
     "bulk": {"sampler": "sgmc-m", "threshold": 0.6}, "svi": {"sampler": "svi"}, "cgs": {"sampler": "cgs"},
-    "lmc": {"sampler": "lmc"},
+    "lmc": {"sampler": "lmc"}, "counts": {"model": "popularity", "weight_law": "counts"},
+    "amounts": {"model": "popularity", "weight_law": "amounts"}, "closed": {"exact": False}, "converted": {},
 }  # fmt: skip
 # What each question of `blockmix ask` is asked about.
 ABOUT = {
@@ -71,12 +78,8 @@ ABOUT = {
 
 
 def make_run(folder: Path, kind: str = "scir") -> Path:
-    """Make a whole run with all results, of 60 nodes; with labels and attributes, or without."""
-    graph = planted(60, 3, degree=8, seed=4).graph
-    if kind in ("scir", "popularity"):
-        graph = Graph.from_edges([(f"n{a}é", f"n{b}é") for a, b in graph.edges().tolist()])
-        table = {"club": [("ä", "b", None)[a % 3] for a in range(graph.n_nodes)], "age": range(graph.n_nodes)}
-        graph = replace(graph, attributes=NodeTable.of(table))
+    """Make a whole run with all results, of 60 nodes."""
+    graph = make_network(folder.with_name(f"{folder.name}-network"), kind)
     with RunFolder(folder, {"threshold": 0.1}) as place:
         post = fit(
             graph, 3, sweeps=SWEEPS, warm_up=4, seed=1, threads=1, held_out=0.1, chains=2, checkpoint=place,
@@ -84,6 +87,23 @@ def make_run(folder: Path, kind: str = "scir") -> Path:
         )  # fmt: skip
     assert write_results(post, folder, 0.1) == []
     return folder
+
+
+def make_network(place: Path, kind: str) -> Graph:
+    """Make a network with labels and attributes, with weights, or with neither; `place` is for its files."""
+    graph = planted(60, 3, degree=8, seed=4).graph
+    edges = graph.edges().tolist()
+    if kind in ("scir", "popularity"):
+        graph = Graph.from_edges([(f"n{a}é", f"n{b}é") for a, b in edges])
+        table = {"club": [("ä", "b", None)[a % 3] for a in range(graph.n_nodes)], "age": range(graph.n_nodes)}
+        return replace(graph, attributes=NodeTable.of(table))
+    if kind in ("counts", "amounts"):
+        return Graph.from_edges(edges, weights=[1 + (a * b) % 3 for a, b in edges])
+    if kind == "converted":
+        place.with_suffix(".txt").write_text("".join(f"n{a} n{b}\n" for a, b in edges))
+        convert(place.with_suffix(".txt"), place)
+        return Graph.load(place)
+    return graph
 
 
 def accept_fingerprints() -> None:
@@ -116,12 +136,23 @@ def use_result(folder: Path, chance: random.Random) -> None:
     post.node_link_probability(pairs)
     list(post.covers(0.1, complete=True))
     repr(post)
+    if post.weight_law is not None:
+        post.node_expected_weight(pairs)
     scores_text(score_record(post))
     post.write_graphml(folder / "out.graphml")
     post.write_csv(folder / "out.csv")
     write_text_files(post, folder)
-    if chance.random() < 0.3:
+    if chance.random() < 0.1:
         report_html(post)
+
+
+def use_network(folder: Path) -> None:
+    """Do what info and a short fit do with a saved network."""
+    graph = as_graph(folder)
+    str(graph.summary)
+    repr(graph.attributes)
+    if graph.n_nodes <= 1000:
+        fit(graph, 2, sweeps=2, chains=1, threads=1, progress=False)
 
 
 def ask(folder: Path, chance: random.Random) -> None:
@@ -136,6 +167,7 @@ def commands(folder: Path, chance: random.Random) -> dict[str, Any]:
     """Return the commands as functions."""
     return {
         "watch": lambda: lines(folder, read_status(folder)),
+        "network": lambda: use_network(folder / "graph"),
         "result": lambda: use_result(folder, chance),
         "ask": lambda: ask(folder, chance),
         "resume": lambda: resume(folder, sweeps=SWEEPS + 3, threads=1, progress=False),
@@ -144,11 +176,22 @@ def commands(folder: Path, chance: random.Random) -> dict[str, Any]:
 
 
 class Hang(BaseException):
-    """Raised by the alarm, where no handler of errors stops it."""
+    """Raised by an alarm, where no handler of errors stops it."""
 
 
 def _hang(number: int, frame: object) -> None:
-    raise Hang(f"it takes longer than {SECONDS} s")
+    raise Hang(f"it takes longer than {SECONDS} s of processor time, or {PATIENCE * SECONDS} s")
+
+
+def set_alarms(seconds: int) -> None:
+    """Let alarms ring after so much processor time, and after more by the clock; 0 stops them."""
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    signal.alarm(PATIENCE * seconds)
+    if seconds:
+        # Where a kernel does not return no alarm is heard: then the process ends with a traceback.
+        faulthandler.dump_traceback_later(2 * PATIENCE * seconds, exit=True)
+    else:
+        faulthandler.cancel_dump_traceback_later()
 
 
 def disable(check: str) -> None:
@@ -172,9 +215,7 @@ def run_case(original: Path, place: Path, chance: random.Random, counts: Counter
     try:
         for name, command in commands(folder, chance).items():
             try:
-                signal.alarm(SECONDS)
-                # Where a kernel does not return the alarm is not heard: then the process ends with a traceback.
-                faulthandler.dump_traceback_later(2 * SECONDS, exit=True)
+                set_alarms(SECONDS)
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore")
                     command()
@@ -186,8 +227,7 @@ def run_case(original: Path, place: Path, chance: random.Random, counts: Counter
             if state(outside) != before:
                 raise AssertionError(f"{name} after {done}: something outside of the run was changed")
     finally:
-        signal.alarm(0)
-        faulthandler.cancel_dump_traceback_later()
+        set_alarms(0)
         shutil.rmtree(folder)
         shutil.rmtree(outside)
 
@@ -215,11 +255,12 @@ def main() -> None:
     )
     options.add_argument("--only", default="", metavar="REGEX", help="change only files with such a path")
     options.add_argument("--first", action="store_true", help="stop at the first failure")
-    options.add_argument("--seconds", type=int, default=SECONDS, help="for one command")
+    options.add_argument("--seconds", type=int, default=SECONDS, help="of processor time for one command")
     chosen = options.parse_args()
     globals()["SECONDS"] = chosen.seconds
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-    signal.signal(signal.SIGALRM, _hang)
+    for alarm in (signal.SIGALRM, signal.SIGPROF):
+        signal.signal(alarm, _hang)
     accept_fingerprints()
     faulthandler.enable()
     os.fsync = lambda descriptor: None

@@ -147,6 +147,16 @@ def test_counts_are_whole_numbers():
         bm.fit(graph, 2, **SHORT, weight_law="counts")
 
 
+@pytest.mark.parametrize("weight", [5e-324, 1e101])
+@pytest.mark.parametrize("law", ["counts", "amounts", None])
+def test_weights_whose_sums_would_be_no_numbers_are_refused(weight, law):
+    """A result with them was saved, and could not be opened again."""
+    edges = network("counts").edges()
+    graph = bm.Graph.from_edges(edges, weights=np.full(len(edges), weight))
+    with pytest.raises(InputError, match=r"must be from 1e-100 to 1e\+100: multiply or divide"):
+        bm.fit(graph, 2, **SHORT, weight_law=law)
+
+
 def test_a_law_without_weights_is_an_error():
     with pytest.raises(InputError, match="the links of this network have no weights"):
         bm.fit([(0, 1), (1, 2)], 2, **SHORT, weight_law="counts")

@@ -131,6 +131,16 @@ def _texts(values: Sequence[str | None]) -> Attribute:
     return Attribute(codes=np.array(codes, dtype=np.int32), categories=Labels.from_text(list(numbers)))
 
 
+def _attribute(name: str, values: Any) -> Attribute:
+    """Make an attribute of a column; what is no column of values is an error with its name."""
+    dimensions = len(getattr(values, "shape", (0,)))
+    if not isinstance(values, Iterable) or isinstance(values, str | bytes | Mapping) or dimensions != 1:
+        raise InputError(
+            f"attribute {readable(name)} must be one value for each node, not {readable(str(values))}"
+        )
+    return Attribute.of(values)
+
+
 @dataclass(frozen=True, eq=False)
 class NodeTable(Mapping[str, Attribute]):
     """The attributes of the nodes of a network, by name; every one has a value, or a gap, for each node.
@@ -146,7 +156,7 @@ class NodeTable(Mapping[str, Attribute]):
     @classmethod
     def of(cls, columns: Mapping[str, Iterable[Any]], n_nodes: int | None = None) -> NodeTable:
         """Make a table of columns whose values are in the order of the nodes."""
-        made = {str(name): Attribute.of(values) for name, values in columns.items()}
+        made = {str(name): _attribute(str(name), values) for name, values in columns.items()}
         count = n_nodes if n_nodes is not None else len(next(iter(made.values()), ()))
         for name, attribute in made.items():
             if len(attribute) != count:

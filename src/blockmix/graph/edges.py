@@ -58,7 +58,10 @@ def checked_weights(
             raise InputError(
                 f"{what}: {_named(place, names)} has {readable(str(array[place]))}, which is not a number"
             )
-    found = np.ascontiguousarray(array, dtype=np.float64)
+    try:
+        found = np.ascontiguousarray(array, dtype=np.float64)
+    except OverflowError:
+        raise InputError(f"{what}: a weight is larger than a number can hold; divide all of them") from None
     wrong = ~(found > 0.0) | ~np.isfinite(found)
     if wrong.any():
         place = int(np.argmax(wrong))
@@ -169,6 +172,8 @@ def node_labels(values: Any, what: str) -> NDArray[Any]:
     """Return labels as a flat array of int64, or of objects (integers and text) where they are not all integers."""
     if isinstance(values, (str, bytes)):
         raise InputError(f"{what} must be a sequence of labels, not one text {readable(values)}")
+    if not isinstance(values, Iterable) or (isinstance(values, np.ndarray) and values.ndim != 1):
+        raise InputError(f"{what} must be a sequence of labels, not {readable(str(values))}")
     array = values if isinstance(values, np.ndarray) else _as_array(list(values))
     if array.dtype.kind == "i" or (array.dtype.kind == "u" and (array < 2**63).all()):
         return np.ascontiguousarray(array, dtype=np.int64)
@@ -207,7 +212,13 @@ def _whole_numbers(array: NDArray[Any], what: str) -> NDArray[np.int64]:
 
 
 def _plain(value: Any, what: str, place: int) -> Any:
-    """Return a label as a Python int or the object itself; refuse missing values."""
+    """Return a label as a Python int or the object itself; refuse missing values, and collections."""
+    try:
+        hash(value)
+    except TypeError:
+        raise InputError(
+            f"{what}: value {place} is {readable(str(value))}, not a label; labels are integers or text"
+        ) from None
     if value is None or value != value:
         raise InputError(f"{what}: value {place} is missing ({value}); drop records without a label first")
     if isinstance(value, np.generic):

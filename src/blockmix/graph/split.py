@@ -25,6 +25,8 @@ MOST_PAIRS = 50_000_000
 _MATCHED_ROUNDS = 40
 # Two int64 ends, a flag, and both directions of the hidden rows with their sorting space.
 _BYTES_PER_PAIR = 64
+# How many non-links are held out: as many as links, or the same share of both.
+HOLD_OUT_KINDS = ("balanced", "proportional")
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,8 +168,8 @@ def _seed(seed: int) -> int:
 
 def check_share(fraction: float, kind: str) -> None:
     """Refuse a share of the links or a kind of hold-out that fits no network."""
-    if kind not in ("balanced", "proportional"):
-        raise InputError(f"kind={kind!r}: use 'balanced' or 'proportional'")
+    if kind not in HOLD_OUT_KINDS:
+        raise InputError(f"kind={kind!r:.60}: use {' or '.join(map(repr, HOLD_OUT_KINDS))}")
     if isinstance(fraction, str) or not 0 < fraction < 1:
         raise InputError(f"fraction={fraction!r}: give a share of the links between 0 and 1, such as 0.05")
 

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from blockmix.errors import InputError
 from blockmix.files import (
-    ABANDONED,
     Damaged,
     Foreign,
     manifest_head,
@@ -21,10 +20,9 @@ from blockmix.files import (
     read_manifest,
     read_sealed,
     reason,
-    remove_temporary,
     seal,
-    whole_folder,
 )
+from blockmix.folders import remove_abandoned, whole_folder
 from blockmix.graph.attribute_files import (
     attribute_arrays,
     attribute_kinds,
@@ -100,7 +98,7 @@ def save_graph(graph: Graph, path: str | os.PathLike[str]) -> None:
     refuse_foreign(target)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        remove_temporary(target.absolute().parent, ABANDONED)
+        remove_abandoned(target.absolute().parent)
         with whole_folder(target.absolute()) as folder:
             write_graph(graph, folder)
         vars(graph)["saved_at"] = Saved(str(target.resolve()), graph.fingerprint)

@@ -18,7 +18,7 @@ import numpy as np
 from blockmix.engines.choose import check_device, choose_device, make_engine
 from blockmix.errors import InputError
 from blockmix.graph.graph import Graph
-from blockmix.graph.split import HeldOut, check_share
+from blockmix.graph.split import HOLD_OUT_KINDS, HeldOut, check_share
 from blockmix.inference.choices.limit import most_sweeps
 from blockmix.inference.plan import MOST_WARM_UP, Plan, whole_number
 from blockmix.model import Model
@@ -263,11 +263,17 @@ class FitRequest:
             and not hasattr(place, "checkpoints")
         ):
             raise InputError(f"checkpoint must be the path of a folder, not {place!r:.80}")
+        if isinstance(place, str) and not place:
+            raise InputError("checkpoint must be the path of a folder, not an empty text")
         if isinstance(place, str | os.PathLike) and "\0" in os.fspath(place):
             raise InputError(f"checkpoint must be the path of a folder: {place!r:.80} has a NUL character")
 
     def _check_hold_out(self) -> None:
         kind, share = self.held_out_kind, self.held_out
+        if kind not in (None, *HOLD_OUT_KINDS):
+            raise InputError(
+                f"held_out_kind={kind!r:.60} (--held-out-kind): use {' or '.join(map(repr, HOLD_OUT_KINDS))}"
+            )
         if isinstance(share, HeldOut):
             if kind is not None:
                 raise InputError(

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from blockmix.errors import InputError
 from blockmix.files import (
-    ABANDONED,
     Damaged,
     Foreign,
     check_own,
@@ -21,11 +20,10 @@ from blockmix.files import (
     manifest_text,
     read_sealed,
     reason,
-    remove_temporary,
     replace_text,
     seal,
-    whole_folder,
 )
+from blockmix.folders import remove_abandoned, whole_folder
 from blockmix.graph.graph import Graph
 from blockmix.graph.storage import refuse_foreign, write_graph
 from blockmix.posterior.checks import check_posterior
@@ -71,7 +69,7 @@ def save_posterior(post: Posterior, folder: Path, texts: Files | None = None) ->
         for name in ("graph", "posterior"):
             check_own(folder / name, folder=True)
         _refuse_foreign(folder)
-        remove_temporary(folder, ABANDONED)
+        remove_abandoned(folder)
         with (
             whole_folder(folder / "posterior", sync=True) as fresh,
             whole_folder(folder / "graph", sync=True) as network,

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import bz2
+import contextlib
 import gzip
 import http.server
 import io
 import lzma
+import socketserver
 import sys
 import threading
+import time
 import zipfile
 
 import pytest
@@ -215,6 +218,41 @@ def test_a_download_has_bounds_of_size_and_speed(site, monkeypatch):
     monkeypatch.setattr(fetch, "SLOWEST", 1e12)
     with pytest.raises(InputError, match="too slow"):
         fetch.fetch(f"{site}/net.txt", io.BytesIO())
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"HTTP/1.1 200 OK\r\nX: " + b"a" * 99,
+        b"X-1: a\r\n" * 40,
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5;" + b"a" * 99,
+    ],
+    ids=["a header", "headers", "the length of a piece"],
+)
+def test_a_server_that_sends_byte_by_byte_is_not_waited_for(answer, monkeypatch):
+    """No byte of content arrives, and no single wait is long."""
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    monkeypatch.setattr(fetch, "PATIENCE_SECONDS", 0.5)
+    monkeypatch.setattr(fetch, "_LOOKED_AT", 0.05)
+    over = threading.Event()
+
+    class Drip(socketserver.BaseRequestHandler):
+        def handle(self):
+            with contextlib.suppress(OSError):
+                for byte in answer:
+                    self.request.sendall(bytes([byte]))
+                    if over.wait(0.2):
+                        return
+
+    server = socketserver.ThreadingTCPServer(("127.0.0.1", 0), Drip)
+    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+    began = time.monotonic()
+    with pytest.raises(InputError, match="too slow: 0 bytes"):
+        fetch.fetch(f"http://127.0.0.1:{server.server_address[1]}/", io.BytesIO())
+    assert time.monotonic() - began < 10
+    over.set()
+    server.shutdown()
+    server.server_close()
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,8 @@ from typer.testing import CliRunner
 import blockmix as bm
 from blockmix import InputError, fit, planted
 from blockmix.cli.app import app
-from blockmix.files import check_own, remove_arrays, remove_temporary, replace_text, whole_folder
+from blockmix.files import check_own, replace_text
+from blockmix.folders import remove_arrays, remove_temporary, whole_folder
 from blockmix.inference.run_folder.folder import RunFolder
 from blockmix.inference.run_folder.results import write_results
 from blockmix.inference.run_folder.status import read_status

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-import tempfile
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import IO
@@ -16,6 +16,7 @@ from typing import IO
 import numpy as np
 
 from blockmix.errors import InputError
+from blockmix.folders import remove_abandoned, scratch_folder
 from blockmix.graph.datasets.load import by_hand, check_counts, read_covers, read_network
 from blockmix.graph.datasets.registry import Dataset, Source
 from blockmix.graph.graph import Graph
@@ -72,16 +73,19 @@ def _first_good(
     failures = []
     try:
         target.mkdir(parents=True, exist_ok=True)
+        remove_abandoned(target, shutil.rmtree)
         for source in sources:
-            with tempfile.TemporaryDirectory(prefix=".download-", dir=target) as folder:
+            with scratch_folder(target / "download") as folder:
                 try:
-                    name = prepare(source, Path(folder))
+                    name = prepare(source, folder)
                 except FetchError as reason:
                     failures.append(f"{reason}.")
                 except (_BadCopyError, InputError) as reason:
-                    failures.append(f"{source.address}: {_without_folder(str(reason), folder)} (removed)")
+                    failures.append(
+                        f"{source.address}: {_without_folder(str(reason), str(folder))} (removed)"
+                    )
                 else:
-                    return _move(Path(folder), target, name)
+                    return _move(folder, target, name)
     except OSError as reason:
         raise InputError(f"{target}: cannot write the download here ({reason}); {by_hand(entry)}") from reason
     if not any(target.iterdir()):

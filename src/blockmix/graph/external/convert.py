@@ -13,14 +13,12 @@ import numpy as np
 
 from blockmix.errors import InputError
 from blockmix.files import (
-    ABANDONED,
     manifest_head,
     manifest_text,
     reason,
-    remove_temporary,
     seal,
-    whole_folder,
 )
+from blockmix.folders import remove_abandoned, whole_folder
 from blockmix.graph.build import node_dtype
 from blockmix.graph.external.arrays import StoredArray, digests
 from blockmix.graph.external.integers import Span, number_integers
@@ -159,7 +157,7 @@ def _whole(target: Path, write: Callable[[Path], ReadSummary]) -> ReadSummary:
     """Write a folder whole or not at all."""
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        remove_temporary(target.absolute().parent, ABANDONED)
+        remove_abandoned(target.absolute().parent)
         with whole_folder(target.absolute()) as folder:
             return write(folder)
     except OSError as error:

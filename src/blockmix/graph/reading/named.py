@@ -71,7 +71,9 @@ def _label_array(graph: Graph) -> NDArray[Any]:
 
 
 def _narrowed(labels: NDArray[Any]) -> NDArray[Any]:
-    """Return labels as int64 where all are integers."""
-    if labels.dtype.kind == "i" or all(isinstance(label, int) for label in labels.reshape(-1).tolist()):
+    """Return labels as int64 where all are integers that fit, else as objects."""
+    if labels.dtype.kind == "i" or all(
+        type(label) is int and -(2**63) <= label < 2**63 for label in labels.reshape(-1).tolist()
+    ):
         return labels.astype(np.int64)
     return labels.astype(object)

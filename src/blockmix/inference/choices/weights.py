@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from blockmix.errors import InputError
 from blockmix.graph.graph import Graph
@@ -15,6 +16,8 @@ from blockmix.inference.request import FitRequest
 # Whole numbers of at most this mean may be counts. A sweep draws a community for each unit of a count, and larger
 # counts of real networks vary more than Poisson variables do (benchmarks/weights.py, lab notes).
 LARGEST_MEAN_COUNT = 20.0
+# Amounts outside of these bounds are not added up and squared without loss, nor are means of them.
+SMALLEST_WEIGHT, LARGEST_WEIGHT = 1e-100, 1e100
 # The most units of a node: their communities are in memory.
 MOST_UNITS_OF_A_NODE = 50_000_000
 NO_COUNTS = "not all weights are whole numbers of at most 20 on average"
@@ -41,11 +44,21 @@ def for_weights(request: FitRequest, graph: Graph) -> FitRequest:
             'link: fit with model="popularity" (--model popularity), or leave the weights out '
             "(graph.without_weights(), no --weights)"
         )
+    _check_bounds(graph.weights)
     if request.weight_law == "counts":
         _check_counts(graph)
     if request.weight_law is None and not may_be_counts(graph):
         return replace(request, weight_law="amounts", law_chosen=NO_COUNTS)
     return request
+
+
+def _check_bounds(weights: NDArray[np.float64]) -> None:
+    least, most = (float(weights.min()), float(weights.max())) if len(weights) else (1.0, 1.0)
+    if least < SMALLEST_WEIGHT or most > LARGEST_WEIGHT:
+        raise InputError(
+            f"the weights of links are from {least:g} to {most:g}, and must be from {SMALLEST_WEIGHT:g} to "
+            f"{LARGEST_WEIGHT:g}: multiply or divide all of them, or leave the weights out"
+        )
 
 
 def may_be_counts(graph: Graph) -> bool:

@@ -18,7 +18,8 @@ from typing import Any
 
 from blockmix._version import __version__
 from blockmix.errors import InputError
-from blockmix.files import Damaged, check_own, reason, remove_arrays, remove_temporary, sync_folder
+from blockmix.files import Damaged, check_own, reason
+from blockmix.folders import remove_arrays, remove_temporary, sync_folder
 from blockmix.graph.graph import Graph
 from blockmix.graph.split import HeldOut
 from blockmix.inference.plan import Plan

@@ -4,7 +4,7 @@
     snapshots.write({"words": words}, {"sweep": 120})
     found = snapshots.newest()
 
-Under its final name a snapshot is complete and on the disk (`files.whole_folder`). The last two are kept. When it is
+Under its final name a snapshot is complete and on the disk (`folders.whole_folder`). The last two are kept. When it is
 read everything is compared with its checksum, and a snapshot that does not match is named in a warning and passed over.
 Nothing is ever unpickled.
 """
@@ -27,11 +27,9 @@ from blockmix.files import (
     manifest_text,
     read_sealed,
     reason,
-    remove_arrays,
-    remove_temporary,
     seal,
-    whole_folder,
 )
+from blockmix.folders import remove_arrays, remove_temporary, whole_folder
 from blockmix.stored import check_files, check_name, read_array, save_arrays
 
 FORMAT, VERSION = "blockmix checkpoint", 1
