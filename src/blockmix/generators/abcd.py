@@ -128,8 +128,8 @@ def _sizes(
         surplus -= int(sizes[-1])
         sizes = sizes[:-1]
     while surplus > 0:
-        large = np.flatnonzero(sizes > min(small, int(sizes.max()) - 1))
-        take = rng.choice(large, min(surplus, len(large)), replace=False)
+        reducible = np.flatnonzero(sizes > min(small, int(sizes.max()) - 1))
+        take = rng.choice(reducible, min(surplus, len(reducible)), replace=False)
         sizes[take] -= 1
         surplus -= len(take)
     return np.asarray(np.sort(sizes)[::-1])
