@@ -8,8 +8,10 @@ import pytest
 from scipy.special import roots_jacobi
 
 import blockmix as bm
+from blockmix.posterior.closed_form import estimate as module
 from blockmix.posterior.closed_form.estimate import (
     ClosedForm,
+    _of_chain,
     _Run,
     _shift_squared,
     estimate,
@@ -57,28 +59,71 @@ def memberships(table, nodes, communities):
     return pi
 
 
-def test_sums_over_non_links_are_those_of_all_pairs(post):
-    """Exact log T and its closed form (G4), and the same of the exposures (S5), by enumeration."""
-    table, run, graph = Table.of(post.draws[0][-1]), _Run.of(post), post.graph
-    pi, nodes = memberships(table, 120, 4), np.arange(120)
-    target = pi.argmax(axis=1)
-    found = np.zeros((120, 2))
-    compare_nodes(nodes, target, table, run.network, run.space, found)
-    assert (run.space.state == 0).all()
+def non_links_of(post):
+    """Which pairs of nodes are observed not to be linked."""
     observed = np.ones((120, 120), dtype=bool)
-    for pairs in (graph.edges(), post.held_out.pairs):
+    for pairs in (post.graph.edges(), post.held_out.pairs):
         observed[pairs[:, 0], pairs[:, 1]] = observed[pairs[:, 1], pairs[:, 0]] = False
     np.fill_diagonal(observed, False)
+    return observed
+
+
+def by_enumeration(a, table, observed):
+    """Log T of node a, exact less closed form (G4), the same of the exposures (S5) of all its communities.
+
+    The last are the derivatives of these in the slope of the community.
+    """
+    pi = memberships(table, 120, 4)
+    others, slope = pi[observed[a]], table.slope * pi[a]
+    v, used = others @ slope, np.flatnonzero(pi[a])
+    rest, squares = others.sum(axis=0)[used], (others**2).sum(axis=0)[used]
+    points, weights = two_points(squares / rest)
+    closed = (rest[:, None] * weights * np.log1p(-slope[used][:, None] * points) / points).sum()
+    exposures = (others / (1.0 - v)[:, None]).sum(axis=0)
+    exposures[used] -= rest * (weights / (1.0 - slope[used][:, None] * points)).sum(axis=1)
+    curves = pi[a] * ((others / (1.0 - v)[:, None]) ** 2).sum(axis=0)
+    factors = 1.0 - slope[used][:, None] * points
+    curves[used] -= pi[a][used] * rest * (weights * points / factors**2).sum(axis=1)
+    return np.log1p(-v).sum() - closed, np.where(pi[a] > 0.0, exposures, 0.0), curves
+
+
+def test_sums_over_non_links_are_those_of_all_pairs(post):
+    """Exact log T and its closed form (G4), and the same of the exposures (S5), by enumeration."""
+    table, run, observed = Table.of(post.draws[0][-1]), _Run.of(post), non_links_of(post)
+    nodes, target = np.arange(120), memberships(table, 120, 4).argmax(axis=1)
+    found = np.zeros((120, 3))
+    compare_nodes(nodes, target, table, run.network, run.space, found)
+    assert (run.space.state == 0).all()
     for a in range(0, 120, 7):
-        others, slope = pi[observed[a]], table.slope * pi[a]
-        v, used = others @ slope, np.flatnonzero(pi[a])
-        rest, squares = others.sum(axis=0)[used], (others**2).sum(axis=0)[used]
-        points, weights = two_points(squares / rest)
-        closed = (rest[:, None] * weights * np.log1p(-slope[used][:, None] * points) / points).sum()
-        assert found[a, 0] == pytest.approx(np.log1p(-v).sum() - closed, abs=1e-9)
-        at = np.flatnonzero(used == target[a])[0]
-        exposure = rest[at] * (weights[at] / (1.0 - slope[target[a]] * points[at])).sum()
-        assert found[a, 1] == pytest.approx((others[:, target[a]] / (1.0 - v)).sum() - exposure, abs=1e-9)
+        logs, exposures, curves = by_enumeration(a, table, observed)
+        assert found[a] == pytest.approx([logs, exposures[target[a]], curves[target[a]]], rel=1e-8, abs=1e-8)
+
+
+def test_shifts_are_those_of_all_pairs(post, monkeypatch):
+    """A strength moves by Newton's step, a node by its covariance with log T."""
+    monkeypatch.setattr(module, "MOST_MEMBERS", 120)
+    run, observed, draws = _Run.of(post), non_links_of(post), post.draws[0][-6:]
+    # What a non-link counts after a balanced hold-out: the share of links left over that of non-links.
+    hidden, links = int(post.held_out.links.sum()), post.graph.n_edges
+    non_links = 120 * 119 // 2 - links
+    weight = (1 - hidden / links) / (1 - (len(post.held_out.links) - hidden) / non_links)
+    slopes, curves, gaps, squared = (np.zeros((6, size)) for size in (4, 4, 120, 120))
+    for i, draw in enumerate(draws):
+        table = Table.of(draw)
+        pi = memberships(table, 120, 4)
+        squared[i] = (pi**2).sum(axis=1)
+        for a in range(120):
+            gaps[i, a], exposures, more = by_enumeration(a, table, observed)
+            # A pair is seen from both ends.
+            slopes[i] -= 0.5 * weight * pi[a] * exposures / (1.0 - draw.strengths[-1])
+            curves[i] += 0.5 * weight * pi[a] * more / (1.0 - draw.strengths[-1]) ** 2
+    values = np.array([draw.strengths[:-1] for draw in draws], dtype=np.float64)
+    shift, shifts = _of_chain(draws, draws, run)
+    spread, ratio = values.std(axis=0), 1.0 + values.var(axis=0) * curves.mean(axis=0)
+    assert (ratio > module.LEAST_CURVATURE).all()
+    assert shifts == pytest.approx(slopes.mean(axis=0) * spread / ratio, rel=1e-5)
+    at = run.nodes
+    assert shift == pytest.approx(_shift_squared(squared[:, at], weight * gaps[:, at]), rel=1e-6)
 
 
 def test_a_shift_is_found_through_noise_that_the_halves_do_not_share():

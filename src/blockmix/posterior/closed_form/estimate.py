@@ -5,8 +5,9 @@ exactly, the law of the posterior. Each posterior sample says how far the closed
 
 - l_a, the exact log T of a node less that in closed form (G4). Weighing samples by e^(l_a) would mend the law, so
   to first order its squared memberships s_a move by Cov(s_a, l_a).
-- D_k, the derivative of the log likelihood of non-links with respect to a strength, exact less closed form (S6). The
-  strength moves by its variance times D_k.
+- D_k, the derivative of the log likelihood of non-links with respect to a strength, exact less closed form (S6), and
+  H_k, by how much more curved it is. A strength of variance V_k moves by V_k D_k/(1 + V_k H_k), Newton's step with the
+  exact curvature: near one the exact sum is much steeper, and V_k D_k alone said five times what was found.
 
 Both are given in posterior standard deviations. What a moved strength does to memberships in turn, and memberships to
 strengths, is left out. It holds for chains of any engine: nothing but samples is needed.
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
 MOST_SAMPLES, MOST_NODES, MOST_COMMUNITIES, MOST_MEMBERS, SEED = 24, 200, 60, 12, 29
 # A community of fewer expected members is mostly prior. Fewer samples of a chain say nothing of what varies together.
 LEAST_SIZE, FEWEST_SAMPLES = 2.0, 4
+# Newton's step divides by the exact curvature over that of the closed form, but by no less than this.
+LEAST_CURVATURE = 0.25
 # Shifts of more posterior standard deviations than this are worth a warning.
 MUCH = 0.25
 ADVICE = "Fit with exact=True to avoid it, which takes longer."
@@ -117,8 +120,8 @@ class _Run(NamedTuple):
         return cls(nodes, network, _weight_of_non_links(post), work_space(graph.n_nodes), rng)
 
     def compare(self, table: Table, nodes: NDArray[np.int64], target: NDArray[np.int64]) -> Floats:
-        """Compare the two sums of some nodes in a sample, as `compare_nodes` does."""
-        found = np.zeros((len(nodes), 2))
+        """Compare the sums of some nodes in a sample, as `compare_nodes` does."""
+        found = np.zeros((len(nodes), 3))
         compare_nodes(nodes, target, table, self.network, self.space, found)
         return self.weight * found
 
@@ -130,15 +133,19 @@ def _of_chain(
     squared, gaps = np.zeros((2, len(chain), len(run.nodes)))
     values = np.stack([sample.strengths[:-1] for sample in draws]).astype(np.float64)
     communities = _communities(Table.of(chain[0]), run.rng)
-    slopes = np.zeros((len(chain), len(communities)))
+    slopes = np.zeros((len(chain), len(communities), 2))
     for i, sample in enumerate(chain):
         table = Table.of(sample)
         entries = np.repeat(np.arange(len(sample.counts)), sample.counts)
         squared[i] = np.bincount(entries, table.weight**2, len(sample.counts))[run.nodes]
         gaps[i] = run.compare(table, run.nodes, np.full(len(run.nodes), -1))[:, 0]
         free = 1.0 - float(sample.strengths[-1])
-        slopes[i] = [_slope(int(k), table, run) / free for k in communities]
-    return _shift_squared(squared, gaps), slopes.mean(axis=0) * values.std(axis=0)[communities]
+        slopes[i] = np.array([_slopes(int(k), table, run) for k in communities]) / (free, free * free)
+    (slope, curve), spread = slopes.mean(axis=0).T, values.std(axis=0)[communities]
+    # Links alone are curved as well: the exact curvature is never less than a part of that of the closed form.
+    return _shift_squared(squared, gaps), slope * spread / np.maximum(
+        1.0 + spread**2 * curve, LEAST_CURVATURE
+    )
 
 
 def _communities(table: Table, rng: np.random.Generator) -> NDArray[np.int64]:
@@ -148,15 +155,18 @@ def _communities(table: Table, rng: np.random.Generator) -> NDArray[np.int64]:
     return np.sort(rng.choice(large, min(MOST_COMMUNITIES, len(large)), replace=False))
 
 
-def _slope(k: int, table: Table, run: _Run) -> float:
-    """Estimate D_k, times 1 - delta, from some members of k: pairs are seen from both ends, each counts half."""
+def _slopes(k: int, table: Table, run: _Run) -> Floats:
+    """Estimate D_k, times 1 - delta, and H_k, times its square, from some members of k.
+
+    Pairs are seen from both ends, each counts half.
+    """
     members = np.arange(table.begin[k], table.begin[k + 1])
     if not len(members):
-        return 0.0
+        return np.zeros(2)
     entries = run.rng.choice(members, min(MOST_MEMBERS, len(members)), replace=False)
     nodes = table.place[entries].astype(np.int64)
-    found = run.compare(table, nodes, np.full(len(nodes), k))[:, 1]
-    return float(-0.5 * len(members) * np.mean(table.share[entries] * found))
+    found = run.compare(table, nodes, np.full(len(nodes), k))[:, 1:]
+    return np.asarray(0.5 * len(members) * (table.share[entries] @ found) / len(entries) * (-1.0, 1.0))
 
 
 def _shift_squared(squared: Floats, gaps: Floats) -> float:

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from blockmix.numerics.compile import lean_kernel
-from blockmix.samplers.scir.exposure import resummed_exposure
+from blockmix.numerics.compile import inlined_lean_kernel, lean_kernel
+from blockmix.samplers.scir.exposure import TINY, resummed_exposure, two_points
 from blockmix.samplers.scir.indicators.tilts import LEAST_REST, LEAST_SQUARES, log_of_non_links
 from blockmix.tables.layout import Network
 from blockmix.tables.samples import PosteriorSample
@@ -84,33 +84,48 @@ def meet(a: int, table: Table, network: Network, space: Space) -> int:
     return met
 
 
+@inlined_lean_kernel
+def exposure_slope(v: float, rest: float, squares: float) -> float:
+    """(S5) Compute the derivative in v of what `resummed_exposure` sums, with 1 - delta = 1 and d = v."""
+    share = squares / rest
+    both, product = two_points(share)
+    above, below = 1.0 - v * (both - share), 1.0 - v * (both - v * product)
+    return rest * (above * (both - 2.0 * v * product) - (both - share) * below) / max(below * below, TINY)
+
+
 @lean_kernel
 def compare_nodes(
     nodes: np.ndarray, target: np.ndarray, table: Table, network: Network, space: Space, found: np.ndarray
 ) -> None:
-    """Set found[i] to log T of node i, exact less closed form, and to that of sum pi_bk/(1 - v_b), k = target[i]."""
+    """Set found[i] of node i to three sums over its non-links, exact less closed form, k = target[i].
+
+    They are log T, the sum of pi_bk/(1 - v_b), and the derivative of the second in c_k.
+    """
     for i in range(len(nodes)):
         a = nodes[i]
         met = meet(a, table, network, space)
-        logs, score = 0.0, 0.0
+        logs, score, slope = 0.0, 0.0, 0.0
         for j in range(met):
             if space.state[space.met[j]] == MET:
                 logs += np.log1p(-space.v[space.met[j]])
         for e in range(table.offsets[a], table.offsets[a + 1]):
             k = table.community[e]
-            rest, squares, exposure = 0.0, 0.0, 0.0
+            rest, squares, exposure, curve = 0.0, 0.0, 0.0, 0.0
             for j in range(table.begin[k], table.begin[k + 1]):
                 b, share = table.place[j], table.share[j]
                 if space.state[b] == MET:
+                    part = share / (1.0 - space.v[b])
                     rest += share
                     squares += share * share
-                    exposure += share / (1.0 - space.v[b])
+                    exposure += part
+                    curve += part * part
             if rest <= LEAST_REST:
                 continue
             v, squares = table.slope[k] * table.weight[e], max(min(squares, rest), LEAST_SQUARES * rest)
             logs -= log_of_non_links(v, rest, squares)
             if k == target[i]:
                 score = exposure - resummed_exposure(rest, squares, v, 1.0)
+                slope = table.weight[e] * (curve - exposure_slope(v, rest, squares))
         for j in range(met):
             space.state[space.met[j]] = UNMET
-        found[i, 0], found[i, 1] = logs, score
+        found[i, 0], found[i, 1], found[i, 2] = logs, score, slope
