@@ -2,13 +2,14 @@
 
 import dataclasses
 from collections import Counter
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from blockmix import Graph, fit, planted
 from blockmix.posterior.diagnostics import DiagnosticsTable
-from blockmix.posterior.quantities import KINDS, MATCHED, sampled_pairs
+from blockmix.posterior.quantities import KINDS, MATCHED, _sorted, sampled_pairs
 
 INVARIANT = [kind for kind in KINDS if kind not in MATCHED]
 
@@ -103,6 +104,17 @@ def test_a_few_quantities_may_miss_the_limits_but_no_scalar():
     assert table([1.0] * 20, one_of_twenty).times_needed == 1.0
     assert table([1.0] * 20, [25.0, 25.0] + [200.0] * 18).times_needed == pytest.approx(4.0)
     assert table([1.0] * 20, one_of_twenty, ["scalar"] * 20).times_needed == pytest.approx(4.0)
+
+
+def test_the_strength_of_a_community_without_members_is_not_followed(post):
+    """It is drawn from its prior: here a third community, the strongest of all, that nobody is in."""
+    more = [
+        [dataclasses.replace(s, strengths=np.insert(s.strengths, 2, np.float32(0.999))) for s in chain]
+        for chain in post.draws
+    ]
+    two, three = (list(_sorted(SimpleNamespace(n_communities=n), s)) for n, s in ((2, post.draws), (3, more)))
+    assert [q.name for q in three] == [q.name for q in two]
+    np.testing.assert_array_equal([q.values for q in three], [q.values for q in two])
 
 
 @pytest.mark.parametrize("rhat", [1.0, 1.06, 1.2])

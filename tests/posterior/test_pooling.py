@@ -5,6 +5,7 @@ import pytest
 from scipy.optimize import minimize
 
 from blockmix.evaluate import log_loss
+from blockmix.evaluate.null_models import mean_gain
 from blockmix.posterior.pooling import FOLDS, _stacking_weights, pool_chains, pooled_forecast
 
 DENSITY = 0.05
@@ -40,6 +41,26 @@ def test_a_gain_that_is_sure_but_small_changes_nothing():
     assert pool_chains(p, links, DENSITY).weights.tolist() == [0.5, 0.5]
 
 
+def test_a_gain_that_may_be_chance_changes_nothing():
+    """Of two chains one is right about 90 links, the other about 60: stacking gains three nats, give or take two."""
+    links = np.arange(300) < 150
+    right = np.random.default_rng(1).permutation(150) < 90
+    p = np.full((2, 300), DENSITY)
+    p[0, :150], p[1, :150] = np.where(right, 0.9, 0.1), np.where(right, 0.1, 0.9)
+    assert pool_chains(p, links, DENSITY).weights.tolist() == [0.5, 0.5]
+
+
+def test_a_gain_on_the_pairs_that_weights_were_found_on_changes_nothing():
+    """The second chain is far better at the links of one fold and worse at all others: no fold's weights suit it."""
+    links, fold = np.arange(300) < 150, np.arange(150) % FOLDS
+    p = np.full((2, 300), DENSITY)
+    p[0, :150], p[1, :150] = np.where(fold == 0, 0.3, 0.5), np.where(fold == 0, 0.9, 0.45)
+    found = _stacking_weights(p, links, DENSITY)
+    gain, error = mean_gain(found @ p, p.mean(axis=0), links, DENSITY)
+    assert gain > 2 * error
+    assert pool_chains(p, links, DENSITY).weights.tolist() == [0.5, 0.5]
+
+
 def test_a_chain_worse_than_the_density_is_named_and_does_not_count():
     p, links = forecasts(2)
     p[2] = np.where(links, 1e-4, 0.2)
@@ -48,6 +69,14 @@ def test_a_chain_worse_than_the_density_is_named_and_does_not_count():
     assert pool.weights[2] == 0.0
     assert pool.weights.sum() == pytest.approx(1.0)
     assert pool.facts()["worse_than_density"] == [2]
+
+
+def test_a_chain_that_is_worse_than_the_density_by_chance_still_counts():
+    """The second chain knows nothing: its loss is above that of the density, by less than two standard errors."""
+    p, links = forecasts(2, chains=2)
+    p[1] = DENSITY * np.exp(np.random.default_rng(0).normal(0, 0.3, p[1].shape))
+    assert log_loss(p[1], links, DENSITY) > log_loss(np.full(len(links), DENSITY), links, DENSITY)
+    assert not pool_chains(p, links, DENSITY).worse.any()
 
 
 def test_where_all_are_worse_than_the_density_all_count():
