@@ -19,7 +19,7 @@ from blockmix.experiments.figure import (
     select,
 )
 from blockmix.experiments.methods import CGS, FORMS, LMC, LMC_PRINTED, NETWORKS, SCIR, SGMC, SGMC_PRINTED
-from blockmix.experiments.trial import Outcome, Trial
+from blockmix.experiments.trial import SEEDS, Outcome, Trial
 
 # The paper does not say how many communities it took: 4 is what Synthetic was made with.
 PANELS = {"Synthetic": 4, "US-AIR": 10}
@@ -46,7 +46,7 @@ def trials(quick: bool) -> list[Trial]:
             seconds=(QUICK if quick else SECONDS)[panel],
             options=m.options,
         )
-        for panel, k in PANELS.items() for m in methods for seed in range(1, 3 if quick else 4)
+        for panel, k in PANELS.items() for m in methods for seed in SEEDS
     ]  # fmt: skip
 
 

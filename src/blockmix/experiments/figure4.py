@@ -27,7 +27,7 @@ from blockmix.experiments.methods import (
     SVI,
     SVI_PRINTED,
 )
-from blockmix.experiments.trial import Outcome, Trial
+from blockmix.experiments.trial import SEEDS, Outcome, Trial
 
 PANELS = {
     "US-AIR, K = 50": ("US-AIR", 50),
@@ -54,7 +54,7 @@ def trials(quick: bool) -> list[Trial]:
             "figure4", panel, NETWORKS[network], k, m.name, m.sampler, seed, seconds=2.5 if quick else 6.0,
             options=m.options,
         )
-        for panel, (network, k) in PANELS.items() for m in METHODS for seed in range(1, 3 if quick else 4)
+        for panel, (network, k) in PANELS.items() for m in METHODS for seed in SEEDS
     ]  # fmt: skip
 
 

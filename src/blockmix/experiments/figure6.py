@@ -7,12 +7,15 @@ from typing import Any
 
 from blockmix.experiments.drawing import over_time, panels
 from blockmix.experiments.figure import Claim, Figure, all_of, best_or_near, decide, mean_of, select, verdict
+from blockmix.experiments.figure2 import QUICK_SHARE
 from blockmix.experiments.methods import NETWORKS, SGMC, SGMC_PRINTED
-from blockmix.experiments.trial import Outcome, Trial
+from blockmix.experiments.trial import SEEDS, Outcome, Trial
 
 STEPS = (0.1, 0.03, 0.01, 0.003, 0.001)
 STRATA = (2, 5, 10, 20, 50)
 NODES = {"Synthetic": 75, "US-AIR": 712}
+# Seconds of a trial.
+SECONDS = {"Synthetic": 2.0, "US-AIR": 4.0}
 COMMUNITIES = {"Synthetic": 10, "US-AIR": 50}
 FORMS = {"": SGMC, ", as printed": SGMC_PRINTED}
 WORDS = {
@@ -25,20 +28,22 @@ WELL = 1.05
 
 def trials(quick: bool) -> list[Trial]:
     """List trials of step sizes and numbers of strata m (mini-batches of N/m non-links), fixed throughout a run."""
-    seconds, seeds = (2.0, range(1, 3)) if quick else (3.0, range(1, 4))
+    share = QUICK_SHARE if quick else 1.0
     steps = [
         Trial(
-            "figure6", f"step{form}", NETWORKS["US-AIR"], 50, f"step {step:g}", "sgmc", seed, seconds, x=step,
+            "figure6", f"step{form}", NETWORKS["US-AIR"], 50, f"step {step:g}", "sgmc", seed,
+            seconds=SECONDS["US-AIR"] * share, x=step,
             options=method.options | {"schedule": "constant", "step": step, "strength_step": step},
         )
-        for form, method in FORMS.items() for step in STEPS for seed in seeds
+        for form, method in FORMS.items() for step in STEPS for seed in SEEDS
     ]  # fmt: skip
     batches = [
         Trial(
-            "figure6", f"{panel}{form}", NETWORKS[panel], COMMUNITIES[panel], f"m = {m}", "sgmc", seed, seconds, x=m,
+            "figure6", f"{panel}{form}", NETWORKS[panel], COMMUNITIES[panel], f"m = {m}", "sgmc", seed,
+            seconds=SECONDS[panel] * share, x=m,
             options=method.options | {"batch_non_links": max(1, round(NODES[panel] / m))},
         )
-        for panel in NODES for form, method in FORMS.items() for m in STRATA for seed in seeds
+        for panel in NODES for form, method in FORMS.items() for m in STRATA for seed in SEEDS
     ]  # fmt: skip
     return steps + batches
 

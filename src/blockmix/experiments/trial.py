@@ -11,6 +11,8 @@ from typing import Any
 
 # Held out by default. The paper holds out 1%, which on these networks is 9 to 49 links (E9).
 HELD_OUT = 0.05
+# Every setting is run from so many seeds, each a split and a start of its own.
+SEEDS = (1, 2, 3)
 # The fields of a trial that say where a figure shows it.
 SHOWN = ("figure", "panel", "method", "x")
 

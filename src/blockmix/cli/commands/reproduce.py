@@ -34,9 +34,7 @@ def reproduce(
     ] = 0.05,
     quick: Annotated[
         bool,
-        typer.Option(
-            "--quick", help="Shorter runs and fewer seeds: 16 minutes of processor time instead of 55."
-        ),
+        typer.Option("--quick", help="Shorter runs: 22 minutes of processor time instead of 47."),
     ] = False,
     jobs: Annotated[
         int | None,
