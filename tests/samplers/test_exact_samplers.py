@@ -282,7 +282,7 @@ def test_more_communities_than_random_streams_are_refused(name):
 @pytest.mark.parametrize(
     ("options", "setting", "message"),
     [
-        (CgsOptions, {"start": "ones"}, "start must be one of partition, random, not 'ones'"),
+        (CgsOptions, {"start": "ones"}, "start must be one of partition, random, flat, not 'ones'"),
         (CgsOptions, {"most_gigabytes": 0}, "most_gigabytes must be a positive number, not 0"),
         (CgsOptions, {"most_seconds": "1"}, "most_seconds must be a positive number, not '1'"),
         (LmcOptions, {"step": 0.0}, "step must be positive, not 0.0"),

@@ -37,12 +37,12 @@ STARTS = ("random", "partition")
 
 
 def start_of(sampler: str, start: str) -> str:
-    """Return the setting of a sampler that stands for this start; that of sgmc-m is drawn as sgmc draws its own.
+    """Return the setting of a sampler that stands for this start: at random all draw memberships as sgmc does.
 
-    >>> start_of("sgmc-m", "random"), start_of("cgs", "random"), start_of("sgmc-m", "partition")
-    ('flat', 'random', 'partition')
+    >>> start_of("sgmc", "random"), start_of("cgs", "random"), start_of("cgs", "partition")
+    ('random', 'flat', 'partition')
     """
-    return "flat" if (sampler, start) == ("sgmc-m", "random") else start
+    return "flat" if start == "random" and sampler != "sgmc" else start
 
 
 METHODS = {

@@ -91,7 +91,8 @@ are means over seeds. {machine}
 
 """
 _WHERE = {
-    "random": "at random (sgmc-m as sgmc does, draw by draw)",
+    "random": "at random, at the same draws of memberships, from a flat Dirichlet, and of strengths (scir keeps the 16 "
+    "largest memberships of a node)",
     "partition": "at the partition that blockmix finds",
 }
 

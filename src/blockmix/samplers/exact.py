@@ -14,6 +14,7 @@ from blockmix.graph.split import HeldOut
 from blockmix.model import Model
 from blockmix.samplers.checks import check_choice
 from blockmix.samplers.contract import ChainKey
+from blockmix.samplers.starts.flat import flat_memberships, flat_strengths
 from blockmix.samplers.starts.memberships import dense_rows, random_parts, start_rows, start_strengths
 from blockmix.samplers.starts.partition import find_parts
 from blockmix.tables.layout import Network, Prior, Strengths
@@ -21,7 +22,7 @@ from blockmix.tables.observed import count_pairs
 
 # A community is a 16-bit word of the random stream.
 MOST_COMMUNITIES = 2**16
-STARTS = ("partition", "random")
+STARTS = ("partition", "random", "flat")
 
 
 def check_limits(options: Any) -> None:
@@ -81,9 +82,11 @@ def check_pairs(pairs: int, network: Network, nodes: int) -> None:
 def start_memberships(
     graph: Graph, model: Model, kind: str, key: ChainKey
 ) -> tuple[NDArray[np.float64], Strengths]:
-    """Return memberships (nodes x communities) and strengths to start at: from a hard partition, or a random one."""
+    """Return memberships (nodes x communities) and strengths to start at: those of a partition, or drawn at random."""
     rng = np.random.default_rng([int(key[0]), int(key[1])])
     k = model.communities
+    if kind == "flat":
+        return flat_memberships(graph.n_nodes, k, rng), flat_strengths(graph, model, rng)
     parts = random_parts(graph, k, rng) if kind == "random" else find_parts(graph, k, rng)
     rows = dense_rows(start_rows(graph, parts, model, min(k, 2), rng), k)
     return rows.weights[:, 1::2].astype(np.float64), start_strengths(graph, parts, model)

@@ -16,7 +16,7 @@ class CgsOptions:
     """Settings of `cgs`.
 
     Arguments:
-        start: "partition" or "random".
+        start: "partition", "random", two communities a node, or "flat", the random start of `sgmc`.
         most_gigabytes: networks whose indicators need more memory than this are an error.
         most_seconds: networks on which a sweep is expected to take longer than this are an error.
     """

@@ -50,7 +50,8 @@ class LmcOptions:
         totals: "degree" expands the totals of phi and theta as in (H1), (H7); "prior" leaves them their Gamma priors,
             as in the paper. Left out, "degree".
         widened: whether proposals of strengths have the second term of their variance (H2). Left out, True.
-        start: "partition" or "random". Left out, "partition".
+        start: "partition", "random", two communities a node, or "flat", the random start of `sgmc`. Left out,
+            "partition".
         most_gigabytes: networks whose pairs need more memory than this are an error.
         most_seconds: networks on which a sweep is expected to take longer than this are an error.
     """

@@ -25,7 +25,8 @@ class ScirOptions:
             default on networks of up to 2,048 nodes; on larger ones it is slow.
         smallest: a phi below this is dropped and may be born again; in units of links.
         cut: a neighbour's community is looked at where its weight is above this.
-        start: "partition" or "random".
+        start: "partition", "random", two communities a node, or "flat", the random start of `sgmc`: its `slots` largest
+            communities.
         neighbors, non_links: of "cir" alone: neighbours read at most, and non-links sampled for the unbiased
             correction (0: closed form).
         step: the step h once samples count, of "cir" and of the strengths with either move.
@@ -59,7 +60,7 @@ class ScirOptions:
             raise InputError(f"cut must lie between 0 and 1, not {self.cut!r}")
         for name, known in (
             ("moves", ("auto", "indicators", "cir")),
-            ("start", ("partition", "random")),
+            ("start", ("partition", "random", "flat")),
             ("form", ("auto", "sparse", "dense")),
         ):
             check_choice(name, getattr(self, name), known)

@@ -27,6 +27,7 @@ from blockmix.samplers.scir.kernels import ScirKernels
 from blockmix.samplers.scir.options import ScirOptions
 from blockmix.samplers.scir.problem import Problem, ScirState
 from blockmix.samplers.scir.rows import sum_members
+from blockmix.samplers.starts.flat import flat_rows, flat_strengths
 from blockmix.samplers.starts.given import given_rows, given_strengths
 from blockmix.samplers.starts.memberships import dense_rows, random_parts, start_rows, start_strengths
 from blockmix.samplers.starts.partition import find_parts
@@ -106,6 +107,9 @@ class Scir:
     def init(self, key: ChainKey) -> ScirState:
         """Start a chain: from a hard partition, or at random."""
         rng = np.random.default_rng([int(key[0]), int(key[1])])
+        if self.options.start == "flat":
+            flat = flat_rows(self.graph, self.model, self.options.slots, rng)
+            return self.start_at(self._shaped(flat), flat_strengths(self.graph, self.model, rng))
         if self.options.start == "random":
             parts = random_parts(self.graph, self.communities, rng)
         else:

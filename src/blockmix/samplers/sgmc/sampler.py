@@ -19,8 +19,8 @@ from blockmix.model import Model
 from blockmix.numerics.workers import WORTH_A_THREAD, Workers
 from blockmix.samplers.contract import Arrays, ChainKey, Info
 from blockmix.samplers.data import small_network
-from blockmix.samplers.langevin.dynamics import LEAST_STRENGTH, Schedule, StrengthState, step_size
-from blockmix.samplers.langevin.options import BACKGROUND_SHARE, BACKGROUND_SWEEPS
+from blockmix.samplers.langevin.dynamics import Schedule, StrengthState, step_size
+from blockmix.samplers.langevin.options import BACKGROUND_SWEEPS
 from blockmix.samplers.langevin.setup import batches_of, dynamics_of
 from blockmix.samplers.langevin.strengths import check_strengths, limit_background, schedule_of, strengths_at
 from blockmix.samplers.minibatch import iteration_key
@@ -33,7 +33,8 @@ from blockmix.samplers.sgmc.iterations import (
 )
 from blockmix.samplers.sgmc.nodes import Dense, Frame, new_work
 from blockmix.samplers.sgmc.options import SgmcOptions
-from blockmix.samplers.starts.memberships import HOME_SHARE, random_parts, start_strengths
+from blockmix.samplers.starts.flat import flat_memberships, flat_strengths, most_background
+from blockmix.samplers.starts.memberships import HOME_SHARE, start_strengths
 from blockmix.samplers.starts.partition import find_parts
 from blockmix.stored import check_finite, check_layout, check_range
 from blockmix.tables.checks import MOST_SWEEPS
@@ -75,7 +76,7 @@ class Sgmc:
         self.buffer = self.batches.new_buffer()
         most = max(options.neighbors, options.non_neighbors)
         self.work = [new_work(k, min(most, self.nodes)) for _ in range(workers.threads)]
-        self.most_background = max(BACKGROUND_SHARE * self.graph.density, LEAST_STRENGTH)
+        self.most_background = most_background(self.graph)
         # A mini-batch that is worth a second thread leaves the compiled loop.
         self.large = 2 * WORTH_A_THREAD if workers.threads > 1 else self.nodes + 1
 
@@ -95,8 +96,8 @@ class Sgmc:
         """Return a chain at its starting state."""
         rng = np.random.default_rng([int(key[0]), int(key[1])])
         if self.options.start == "random":
-            pi = rng.exponential(size=(self.nodes, self.communities))
-            return self.start_at(pi / pi.sum(axis=1, keepdims=True), self._random_strengths(rng))
+            pi = flat_memberships(self.nodes, self.communities, rng)
+            return self.start_at(pi, self._random_strengths(rng))
         parts = self._parts(rng)
         pi = np.full((self.nodes, self.communities), (1.0 - HOME_SHARE) / self.communities)
         pi[np.arange(self.nodes), parts] += HOME_SHARE
@@ -120,9 +121,8 @@ class Sgmc:
 
     def _random_strengths(self, rng: np.random.Generator) -> StrengthState:
         """Draw every strength between weak and strong, which breaks the symmetry."""
-        start = self._strengths_of(random_parts(self.graph, self.communities, rng))
-        value = np.append(rng.uniform(0.1, 0.9, self.communities), start.value[-1])
-        return self.strengths_at(value, start.expansion)
+        start = flat_strengths(self.graph, self.model, rng)
+        return self.strengths_at(start.value, start.total)
 
     def strengths_at(self, value: NDArray[np.float64], pairs: NDArray[np.float64]) -> StrengthState:
         """Return strengths and background at these values; the expansions M of (S1) begin at `pairs`."""

@@ -19,8 +19,8 @@ from blockmix.model import Model
 from blockmix.numerics.workers import WORTH_A_THREAD, Workers
 from blockmix.samplers.contract import Arrays, ChainKey, Info
 from blockmix.samplers.data import small_network
-from blockmix.samplers.langevin.dynamics import LEAST_STRENGTH, Schedule, StrengthState, step_size
-from blockmix.samplers.langevin.options import BACKGROUND_SHARE, BACKGROUND_SWEEPS
+from blockmix.samplers.langevin.dynamics import Schedule, StrengthState, step_size
+from blockmix.samplers.langevin.options import BACKGROUND_SWEEPS
 from blockmix.samplers.langevin.setup import batches_of, dynamics_of
 from blockmix.samplers.langevin.strengths import check_strengths, limit_background, schedule_of, strengths_at
 from blockmix.samplers.minibatch import iteration_key
@@ -52,6 +52,7 @@ from blockmix.samplers.sgmc_m.table import (
     table_of,
     with_capacity,
 )
+from blockmix.samplers.starts.flat import flat_strengths, most_background
 from blockmix.samplers.starts.memberships import HOME_SHARE, random_parts, start_strengths
 from blockmix.samplers.starts.partition import find_parts
 from blockmix.stored import check_layout, check_range
@@ -114,7 +115,7 @@ class SgmcM:
         self.pairs = self.batches.new_buffer()
         self.unused = np.zeros(k, dtype=np.int32)
         self.excess = np.zeros(k)
-        self.most_background = max(BACKGROUND_SHARE * self.graph.density, LEAST_STRENGTH)
+        self.most_background = most_background(self.graph)
         # A mini-batch that is worth a second thread leaves the compiled loop.
         self.large = 2 * WORTH_A_THREAD if workers.threads > 1 else self.nodes + 1
 
@@ -175,13 +176,9 @@ class SgmcM:
             counts[a], bulk[a] = count, phi[order[count:]].sum() / max(k - count, 1)
             members.append(order[:count])
             values.append(phi[order[:count]].astype(np.float32))
-        start = start_strengths(self.graph, random_parts(self.graph, k, rng), self.model)
-        background = start.value[-1]
-        if self.model.background is None:
-            background = min(background, self.most_background)
-        value = np.append(rng.uniform(0.1, 0.9, k), background)
+        start = flat_strengths(self.graph, self.model, rng)
         table = table_of(counts, counts.copy(), bulk, totals, np.concatenate(members), np.concatenate(values))
-        return self._state(table, self.strengths_at(value, start.expansion))
+        return self._state(table, self.strengths_at(start.value, start.total))
 
     def _state(
         self, table: SplitRows, strengths: StrengthState, iteration: int = 0, sweep: int = 0

@@ -48,7 +48,8 @@ class SviOptions:
             64, 0.6.
         tolerance, most_rounds: of "factors" alone: a pair's updates end when a round changes its factors by less, or
             after so many rounds. `tolerance`, left out, is 1e-3.
-        start: "partition", "random", or "even": every node about evenly in all communities. Left out, "partition".
+        start: "partition", "random": the parts nearest to random nodes, "even": every node about evenly in all
+            communities, or "flat": the random start of `sgmc`. Left out, "partition".
     """
 
     form: str = "corrected"
@@ -90,7 +91,7 @@ class SviOptions:
         for name, known in (
             ("pairs", ("joint", "factors")),
             ("evidence", ("partners", "pairs")),
-            ("start", ("partition", "random", "even")),
+            ("start", ("partition", "random", "even", "flat")),
         ):
             check_choice(name, getattr(self, name), known)
         if not isinstance(self.weighted, bool):

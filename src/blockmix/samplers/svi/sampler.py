@@ -21,6 +21,7 @@ from blockmix.numerics.workers import Workers
 from blockmix.samplers.contract import Arrays, ChainKey, Info
 from blockmix.samplers.data import node_concentrations, non_link_weight, small_network
 from blockmix.samplers.minibatch import MiniBatches, PairBatch, iteration_key
+from blockmix.samplers.starts.flat import flat_memberships, flat_strengths
 from blockmix.samplers.starts.partition import find_parts
 from blockmix.samplers.starts.seeds import nearest_seeds
 from blockmix.samplers.svi.kernels import (
@@ -156,6 +157,8 @@ class Svi:
         k = self.communities
         if self.options.start == "even":
             return self._even_start(rng)
+        if self.options.start == "flat":
+            return self._flat_start(rng)
         if self.options.start == "random":
             parts = nearest_seeds(self.graph, k, rng)
         else:
@@ -172,6 +175,17 @@ class Svi:
         """Return the published start: gamma about one and strengths about one above their prior, with some noise."""
         gamma = rng.gamma(NOISE_SHAPE, 1.0 / NOISE_SHAPE, (self.nodes, self.communities))
         strengths = self.prior + rng.gamma(NOISE_SHAPE, 1.0 / NOISE_SHAPE, self.prior.shape)
+        strengths[-1, 0] += self.graph.n_pairs
+        self._set_background(strengths)
+        return self.start_at(gamma, strengths)
+
+    def _flat_start(self, rng: np.random.Generator) -> SviState:
+        """Return the random start of `sgmc`: its memberships and strengths are the means."""
+        gamma = flat_memberships(self.nodes, self.communities, rng) * self.totals[:, None]
+        start = flat_strengths(self.graph, self.model, rng)
+        strengths = self.prior + START_PAIRS
+        total = strengths[:-1].sum(axis=1)
+        strengths[:-1] = np.stack([1.0 - start.value[:-1], start.value[:-1]], axis=1) * total[:, None]
         strengths[-1, 0] += self.graph.n_pairs
         self._set_background(strengths)
         return self.start_at(gamma, strengths)
