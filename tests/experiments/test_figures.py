@@ -1,5 +1,7 @@
 """Every figure can be drawn and its claims judged from outcomes."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -49,6 +51,33 @@ def test_every_figure_draws_and_judges(name, quick, tmp_path):
     for claim in claims:
         assert set(claim.holds.split("; as printed, ")) <= {"holds", "does not hold", "undecided"}
         assert "nan" not in claim.measured
+
+
+@pytest.mark.parametrize(
+    ("name", "about_ends"),
+    [
+        (
+            "figure3",
+            {
+                "not much",
+                "US-AIR: sgmc-m",
+                "NETSCIENCE: sgmc-m",
+                "sgmc predicts",
+                "svi is best",
+                "sgmc stays",
+            },
+        ),
+        ("figure4", {"in the end", "US-AIR and", "with many"}),
+        ("figure5", {"thresholds of", "a lower"}),
+    ],
+)
+def test_claims_about_ends_are_undecided_where_no_run_has_converged(name, about_ends):
+    figure, rng = find_figure(name), np.random.default_rng(1)
+    made = [made_up(trial, rng) for trial in figure.trials(True)]
+    outcomes = [replace(o, figures=o.figures | {"converged": 0.0}) for o in made]
+    for claim in figure.claims(outcomes):
+        ends = claim.claim.startswith(tuple(about_ends))
+        assert (claim.holds == "undecided") == ends, claim.claim
 
 
 def test_a_figure_is_found_by_name_or_number_and_another_is_refused():

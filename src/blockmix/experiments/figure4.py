@@ -12,8 +12,10 @@ from blockmix.experiments.figure import (
     all_of,
     curve,
     decide,
+    if_converged,
     in_both_forms,
     mean_of,
+    not_converged,
     select,
 )
 from blockmix.experiments.methods import (
@@ -94,14 +96,28 @@ def claims(outcomes: Sequence[Outcome]) -> list[Claim]:
     own = {(p, m.name): select(outcomes, panel=p, method=m.name) for p in PANELS for m in METHODS}
     early = {key: _early(found) for key, found in own.items()}
     last = {key: mean_of(found, "perplexity") for key, found in own.items()}
-    return _claims_of_all_panels(early, last) + _claims_of_svi(early, last)
+    return _claims_of_all_panels(outcomes, early, last) + _claims_of_svi(outcomes, early, last)
 
 
-def _claims_of_all_panels(early: Table, last: Table) -> list[Claim]:
+def _settled(
+    outcomes: Sequence[Outcome],
+    holds: bool | None,
+    methods: Sequence[str],
+    chosen: Sequence[str] = tuple(PANELS),
+) -> bool | None:
+    """Return the answer about the ends of curves, None where a run of these methods had not come to its end."""
+    return if_converged(holds, [o for o in outcomes if o.trial.method in methods and o.trial.panel in chosen])
+
+
+def _claims_of_all_panels(outcomes: Sequence[Outcome], early: Table, last: Table) -> list[Claim]:
     """Judge what is claimed of sgmc and sgmc-m."""
 
     def first(form: dict[str, str]) -> bool | None:
         return ahead(*(_row(early, form[sampler]) for sampler in ("sgmc-m", "sgmc", "svi")))
+
+    def below(form: dict[str, str]) -> bool | None:
+        methods = (form["sgmc"], form["sgmc-m"])
+        return _settled(outcomes, ends_below(*(_row(last, m) for m in methods)), methods)
 
     return [
         Claim(
@@ -110,18 +126,22 @@ def _claims_of_all_panels(early: Table, last: Table) -> list[Claim]:
         ),
         Claim(
             "in the end sgmc is below sgmc-m", "“eventually SGMC reaches lower perplexity than SGMC-M”",
-            f"last perplexity. {_listed(last)}",
-            in_both_forms(*(ends_below(_row(last, f["sgmc"]), _row(last, f["sgmc-m"])) for f in FORMS)),
+            f"last perplexity. {_listed(last)}{not_converged(outcomes)}", in_both_forms(*map(below, FORMS)),
         ),
     ]  # fmt: skip
 
 
-def _claims_of_svi(early: Table, last: Table) -> list[Claim]:
+def _claims_of_svi(outcomes: Sequence[Outcome], early: Table, last: Table) -> list[Claim]:
     """Judge what is claimed of svi against the others."""
     few, many = list(PANELS)[:2], list(PANELS)[2:]
 
     def lower(form: dict[str, str], sampler: str) -> bool | None:
-        return much_lower(_row(last, form[sampler], few), _row(last, form["svi"], few))
+        methods = (form[sampler], form["svi"])
+        return _settled(outcomes, much_lower(*(_row(last, m, few) for m in methods)), methods, few)
+
+    def large(form: dict[str, str]) -> bool | None:
+        methods = (form["svi"], form["sgmc"])
+        return _settled(outcomes, far_larger(*(_row(last, m, many) for m in methods)), methods, many)
 
     def dominates(form: dict[str, str]) -> bool | None:
         return all_of(ahead(_row(table, form["sgmc"]), _row(table, form["svi"])) for table in (early, last))
@@ -140,7 +160,7 @@ def _claims_of_svi(early: Table, last: Table) -> list[Claim]:
             "with many communities the perplexity of svi becomes so large that it cannot be compared",
             "“the perplexity tends to become very large and thus makes it incomparable to our methods”",
             f"last perplexity. {_listed(last, many)}",
-            in_both_forms(*(far_larger(_row(last, f["svi"], many), _row(last, f["sgmc"], many)) for f in FORMS)),
+            in_both_forms(*map(large, FORMS)),
         ),
         Claim(
             "at every iteration sgmc is faster and more accurate than svi (abstract)",

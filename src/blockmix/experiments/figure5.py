@@ -6,7 +6,17 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from blockmix.experiments.drawing import against, over_time, panels
-from blockmix.experiments.figure import Claim, Figure, all_of, decide, in_both_forms, mean_of, select
+from blockmix.experiments.figure import (
+    Claim,
+    Figure,
+    all_of,
+    decide,
+    if_converged,
+    in_both_forms,
+    mean_of,
+    not_converged,
+    select,
+)
 from blockmix.experiments.figure2 import QUICK_SHARE, SECONDS
 from blockmix.experiments.methods import NETWORKS, SGMC_M, SGMC_M_PRINTED
 from blockmix.experiments.trial import SEEDS, Outcome, Trial
@@ -146,6 +156,7 @@ def _claims_of_threshold(outcomes: Sequence[Outcome]) -> list[Claim]:
 
     score, pace, memory = table("perplexity"), table("seconds_per_iteration"), table("memory_ratio")
     half = {form: [memory[form][p][0.9] for p in SETTINGS] for form in FORMS}
+    runs = [o for o in outcomes if not o.trial.panel.startswith("memory")]
 
     def scores(form: str) -> str:
         return ", ".join(f"{p} " + " ".join(f"{v:.3f}" for v in score[form][p].values()) for p in SETTINGS)
@@ -155,14 +166,22 @@ def _claims_of_threshold(outcomes: Sequence[Outcome]) -> list[Claim]:
             f"{p} {1e6 * pace[form][p][0.5]:.0f} and {1e6 * pace[form][p][1.0]:.0f}" for p in SETTINGS
         )
 
+    def settled(form: str, holds: bool | None) -> bool | None:
+        return if_converged(holds, [o for o in runs if o.trial.panel in [f"{p}{form}" for p in SETTINGS]])
+
+    def best(form: str) -> bool | None:
+        return settled(form, all_of(high_thresholds_best(score[form][p]) for p in SETTINGS))
+
     def traded(form: str) -> bool | None:
-        return all_of(trades_accuracy_for_time(pace[form][p], score[form][p]) for p in SETTINGS)
+        return settled(
+            form, all_of(trades_accuracy_for_time(pace[form][p], score[form][p]) for p in SETTINGS)
+        )
 
     return [
         Claim(
             "thresholds of 0.9 and 1 give the best result", "“with τ=0.9 and τ=1, we obtain the best result”",
-            f"last perplexity at {', '.join(f'{t:g}' for t in THRESHOLDS)}: {_in_each_form(scores)}",
-            in_both_forms(*(all_of(high_thresholds_best(score[f][p]) for p in SETTINGS) for f in FORMS)),
+            f"last perplexity at {', '.join(f'{t:g}' for t in THRESHOLDS)}: {_in_each_form(scores)}"
+            + not_converged(runs), in_both_forms(*map(best, FORMS)),
         ),
         Claim(
             "a lower threshold costs accuracy and saves time",

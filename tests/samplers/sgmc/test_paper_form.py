@@ -111,6 +111,15 @@ def moved_strengths(t, batch, pi, strengths, options):
     return theta
 
 
+def pair_scale_of(batch, options, adjacency, observed):
+    """Return h of (L1), (L11) or (L12) of a mini-batch, counted from the matrices."""
+    if options.scales == "printed" and not batch.y:
+        return reference.printed_pair_scale(NODES, 0, len(batch.first))
+    if options.non_links_of == "network" and not batch.y:
+        return reference.network_pair_scale(len(batch.first), adjacency, observed)
+    return reference.pair_scale(int(batch.first[0]), batch.y, len(batch.first), adjacency, observed)
+
+
 @pytest.mark.parametrize("form", FORMS)
 def test_iterations_are_those_of_the_reference(form, data):
     options = SgmcOptions(delay=DELAY, start="random", batch_non_links=6, neighbors=4, non_neighbors=4, **{
@@ -118,12 +127,15 @@ def test_iterations_are_those_of_the_reference(form, data):
     })  # fmt: skip
     with Workers(1) as workers:
         sampler = Sgmc(data, Model(COMMUNITIES, alpha=ALPHA), options, workers)
-        state, kinds = sampler.init(KEY), set()
+        state, kinds, spread = sampler.init(KEY), set(), set()
         for t in range(12):
             phi = state.dense.phi.astype(np.float64)
             before = type(state.strengths)(*(array.copy() for array in state.strengths))
             batch = sampler.batches.draw(KEY, t)
             kinds.add(batch.y)
+            if not batch.y:
+                spread.add(len(set(batch.first.tolist())) > 1)
+            assert batch.scale == pytest.approx(pair_scale_of(batch, options, *matrices(data)))
             one_iteration(sampler, state)
             g = Globals(before.value[:-1], float(before.value[-1]), ALPHA)
             for a in batch.nodes:
@@ -135,6 +147,7 @@ def test_iterations_are_those_of_the_reference(form, data):
             want = moved_strengths(t, batch, pi, before, options)
             np.testing.assert_allclose(state.strengths.theta, want, rtol=1e-6)
         assert kinds == {0, 1}
+        assert spread == {options.non_links_of == "network"}
 
 
 def one_iteration(sampler, state):
