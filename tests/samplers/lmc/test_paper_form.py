@@ -28,6 +28,8 @@ def data():
 
 def test_the_paper_form_is_all_printed_choices_and_each_can_be_taken_back():
     paper, plain = LmcOptions(form="paper"), LmcOptions()
+    # Written out, so that a changed constant is noticed.
+    assert PAPER == {"damping": 0.0, "refresh": 0, "totals": "prior", "widened": False, "start": "random"}
     assert {name: getattr(paper, name) for name in PAPER} == PAPER
     assert {name: getattr(plain, name) for name in CORRECTED} == CORRECTED
     for name, value in CORRECTED.items():

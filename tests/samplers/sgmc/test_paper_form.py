@@ -158,6 +158,11 @@ def one_iteration(sampler, state):
 
 def test_the_paper_form_is_all_printed_choices_and_each_can_be_taken_back():
     paper = SgmcOptions(form="paper")
+    # Written out, so that a changed constant is noticed.
+    assert PAPER == {
+        "preconditioned": False, "totals": "prior", "non_links_of": "network", "scales": "printed",
+        "strength_share": 0.5, "start": "random",
+    }  # fmt: skip
     assert {name: getattr(paper, name) for name in PAPER} == PAPER
     assert (paper.neighbors, paper.non_neighbors) == (10, 10)
     assert paper.steps(50) == (1024.0**-0.5, 1024.0**-0.5)

@@ -182,6 +182,11 @@ def test_at_threshold_one_the_paper_form_is_that_of_sgmc(data):
 
 def test_the_paper_form_is_all_printed_choices_and_each_can_be_taken_back():
     paper, plain = SgmcMOptions(form="paper"), SgmcMOptions()
+    # Written out, so that a changed constant is noticed.
+    assert SPLIT_PAPER == {
+        "candidates": "all", "promotion": "printed", "bulk_update": "means", "bulk_noise": "one", "bulk_batch": 10,
+        "start": "flat",
+    }  # fmt: skip
     assert {name: getattr(paper, name) for name in PAPER | SPLIT_PAPER} == PAPER | SPLIT_PAPER
     assert {name: getattr(plain, name) for name in CORRECTED | SPLIT_CORRECTED} == CORRECTED | SPLIT_CORRECTED
     assert paper.steps(50) == (1024.0**-0.5, 1024.0**-0.5)

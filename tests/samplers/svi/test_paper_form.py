@@ -111,6 +111,10 @@ def test_targets_are_unbiased_over_all_mini_batches():
 
 def test_the_paper_form_is_all_published_choices_and_each_can_be_taken_back():
     paper, plain = SviOptions(form="paper"), SviOptions()
+    # Written out, so that a changed constant is noticed; the steps are below.
+    assert PAPER.items() >= {
+        "pairs": "factors", "evidence": "pairs", "weighted": False, "tolerance": 1e-5, "start": "even",
+    }.items()  # fmt: skip
     assert {name: getattr(paper, name) for name in PAPER} == PAPER
     assert {name: getattr(plain, name) for name in CORRECTED} == CORRECTED
     for name, value in CORRECTED.items():
