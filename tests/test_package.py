@@ -56,6 +56,8 @@ LONG_SIGNATURES = {
     "generators/planted.py:planted",
     "generators/simulate.py:simulate",
     "graph/external/convert.py:convert",
+    "graph/reading/read.py:read_graph",
+    "inference/choices/select.py:select_communities",
     "inference/fit.py:fit",
     "sklearn.py:MixedMembership.__init__",
 }

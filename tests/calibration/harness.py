@@ -331,7 +331,7 @@ def parameters_of(sampler: Any, state: Any) -> Parameters:
         learned = state.concentration if sampler.problem.learned else float("nan")
         unit = tuple(state.unit.tolist()) if sampler.model.weights == "amounts" else None
         return Parameters(
-            memberships, strengths[:-1], float(strengths[-1]), popularity, state.rho, learned, unit
+            memberships, strengths[:-1], float(strengths[-1]), popularity, float(state.rho[0]), learned, unit
         )
     learned = state.concentration if sampler.name == "scir" and sampler.problem.learned else float("nan")
     return Parameters(memberships, strengths[:-1], float(strengths[-1]), concentration=learned)

@@ -56,7 +56,7 @@ def test_the_spread_is_the_mean_over_the_last_sweeps_of_a_chain_that_no_fit_has(
         state, spreads = sampler.init(key), []
         for _ in range(40):
             sampler.step(state, key, True)
-            spreads.append(state.rho**-0.5)
+            spreads.append(float(state.rho[0]) ** -0.5)
     assert found == pytest.approx(np.mean(spreads[30:]))
 
 

@@ -86,6 +86,26 @@ Weights = Annotated[
 ]
 
 
+Directed = Annotated[
+    bool,
+    typer.Option(
+        "--directed",
+        help="Links have directions, from the first label to the second: memberships of every node as one that sends "
+        "links and as one that receives them. By default both directions are merged.",
+        rich_help_panel=_FILE,
+    ),
+]
+Bipartite = Annotated[
+    bool,
+    typer.Option(
+        "--bipartite",
+        help="Two kinds of nodes, one in each column, and links only between them; a label in both "
+        "columns is two nodes.",
+        rich_help_panel=_FILE,
+    ),
+]
+
+
 class WeightLaw(StrEnum):
     """What the weights of links are."""
 
@@ -114,8 +134,9 @@ def communities_of(text: str) -> int | Literal["auto"]:
 
 
 def table_options(
-    format: str | None, sep: str | None, header: bool | None, columns: str | None, weights: str | None
-) -> dict[str, Any]:
+    format: str | None, sep: str | None, header: bool | None, columns: str | None, weights: str | None,
+    directed: bool = False, bipartite: bool = False,
+) -> dict[str, Any]:  # fmt: skip
     """Return the options of a file as arguments of `read_graph`, without those that were not given."""
     chosen: dict[str, Any] = {"format": format, "sep": sep, "header": header}
     if columns is not None:
@@ -127,6 +148,7 @@ def table_options(
         chosen["columns"] = tuple(parts)
     if weights is not None:
         chosen["weights"] = _column(weights)
+    chosen |= {"directed": directed or None, "bipartite": bipartite or None}
     return {name: value for name, value in chosen.items() if value is not None}
 
 

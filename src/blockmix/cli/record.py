@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from blockmix.graph.sides.sides import reciprocity
 from blockmix.posterior.predictive.words import calibration_text, scored
 from blockmix.posterior.structure import (
     chains_left_out,
@@ -48,12 +49,13 @@ def record(post: Posterior, threshold: float) -> dict[str, Any]:
     bridges = found.bridges if post.provenance["samples"] >= FEWEST_SAMPLES else found.bridges[:0]
     values: dict[str, Any] = {
         "first_line": first_line(post),
-        "nodes": post.graph.n_nodes,
+        "nodes": post.graph.n_nodes if not post.graph.directed else post.graph.n_nodes // 2,
         "edges": post.graph.n_edges,
+        "sides": _sides(post),
         "total_weight": None if post.graph.weights is None else post.graph.total_weight,
         "communities": post.n_communities,
         "communities_found": len(listed),
-        "nodes_in_no_community": post.graph.n_nodes - len(_listed(found)),
+        "nodes_in_no_community": _without_community(found),
         "listed_nodes_without_links": int((post.graph.degrees[_listed(found)] == 0).sum()),
         "threshold": threshold,
         "level": found.level,
@@ -74,6 +76,25 @@ def record(post: Posterior, threshold: float) -> dict[str, Any]:
     values["device_chosen_by"] = facts.get("device_chosen_by", "user")
     values |= {"model": facts["model"]["kind"], "model_chosen_by": facts.get("model_chosen_by", "user")}
     return values | {"reading": _reading(post)} | score_record(post) | _chains(post)
+
+
+def _sides(post: Posterior) -> dict[str, Any] | None:
+    """Return what a directed or bipartite network is; None for others."""
+    graph = post.graph
+    if graph.sides is None:
+        return None
+    return {
+        "kind": graph.sides.kind, "names": list(graph.sides.names), "first": graph.sides.first,
+        "second": graph.n_nodes - graph.sides.first, "reciprocity": reciprocity(graph),
+        "in_words": graph.sides.in_words(graph.n_nodes, graph.n_edges),
+    }  # fmt: skip
+
+
+def _without_community(found: Findings) -> int:
+    """Count the nodes in no community; in a network of two sides those that have links there."""
+    graph, listed = found.post.graph, _listed(found)
+    nodes = graph.n_nodes if graph.sides is None else int(np.count_nonzero(graph.degrees))
+    return nodes - len(listed)
 
 
 def _reading(post: Posterior) -> dict[str, Any] | None:

@@ -64,9 +64,15 @@ def _print_communities(console: Console, values: dict[str, Any]) -> None:
     """Print how many communities there are, what counts as one, and the first of them."""
     count, threshold = values["communities_found"], values["threshold"]
     found = _count(count, "community", "communities") if count else "No clear communities"
+    sides, what = values["sides"], f"{_count(values['nodes'], 'node')} and {_count(values['edges'], 'link')}"
+    if sides is not None:
+        back = sides["reciprocity"]
+        what = f"a network: {sides['in_words']}" + (
+            "" if back is None else f", {back:.0%} of them with one back"
+        )
+    role = " in a role" if sides is not None and sides["kind"] == "directed" else ""
     console.print(
-        f"[bold]{found}[/] in {_count(values['nodes'], 'node')} and {_count(values['edges'], 'link')}; "
-        f"{_count(values['nodes_in_no_community'], 'node')} in no clear community"
+        f"[bold]{found}[/] in {what}; {_count(values['nodes_in_no_community'], 'node')}{role} in no clear community"
     )
     if not count:
         console.print("No community adds more to the likelihood than its memberships cost to describe.\n")

@@ -74,8 +74,11 @@ def compare_with_null(
     links: NDArray[np.bool_],
     degrees: NDArray[np.int64],
     density: float,
+    first: int = 0,
 ) -> NullComparison:
     """Compare predictions of held-out pairs with those of the null models; `degrees` are those in training.
+
+    Where only the `first` nodes can be linked to the others, the degrees are those of two sides.
 
     >>> pairs, links = np.array([[0, 1], [0, 2]]), np.array([True, False])
     >>> found = compare_with_null(np.array([0.9, 0.1]), pairs, links, np.array([2, 2, 2, 2]), 0.5)
@@ -84,7 +87,7 @@ def compare_with_null(
     """
     nulls = {
         "density": np.full(len(links), density),
-        "degrees": degree_probability(degrees, density, pairs),
+        "degrees": degree_probability(degrees, density, pairs, first),
     }
     losses = {name: log_loss(values, links, density) for name, values in nulls.items()}
     best = min(losses, key=lambda name: losses[name])
@@ -113,13 +116,18 @@ def mean_gain(
     return gain, float(np.sqrt(variance))
 
 
-def degree_probability(degrees: NDArray[np.int64], density: float, pairs: NDArray[np.int64]) -> Floats:
+def degree_probability(
+    degrees: NDArray[np.int64], density: float, pairs: NDArray[np.int64], first: int = 0
+) -> Floats:
     """Compute the link probabilities of the degree model (M12): odds(p_ab) = c t_a t_b, with propensities t.
 
-    `propensities` estimates t from the degrees; c makes the mean over all pairs equal to the density.
+    `propensities` estimates t from the degrees; c makes the mean over all pairs equal to the density. With two sides
+    the propensities of each are one on average, and pairs are those across.
     """
-    t = propensities(degrees)
-    odds = _scale(t, density) * t[pairs[:, 0]] * t[pairs[:, 1]]
+    sides = [degrees[:first], degrees[first:]] if first else [degrees]
+    found = [propensities(side) for side in sides]
+    t = np.concatenate(found)
+    odds = _scale(found, density) * t[pairs[:, 0]] * t[pairs[:, 1]]
     return np.asarray(odds / (1.0 + odds))
 
 
@@ -137,13 +145,17 @@ def propensities(degrees: NDArray[np.int64]) -> Floats:
     return np.asarray((degrees + shape) / (mean + shape))
 
 
-def _scale(t: Floats, density: float) -> float:
-    """Find c for which the mean probability over all pairs of nodes is the density, by bisection of log c."""
-    if not 0.0 < density < 1.0 or len(t) < 2:
+def _scale(t: list[Floats], density: float) -> float:
+    """Find c for which the mean probability over all pairs of nodes is the density, by bisection of log c.
+
+    `t` are the propensities of all nodes, or those of two sides.
+    """
+    if not 0.0 < density < 1.0 or sum(map(len, t)) < 2:
         return density
-    values, counts = _groups(t)
-    products, pairs = np.outer(values, values), np.outer(counts, counts)
-    np.fill_diagonal(pairs, counts * (counts - 1.0))
+    (values, counts), (others, numbers) = _groups(t[0]), _groups(t[-1])
+    products, pairs = np.outer(values, others), np.outer(counts, numbers)
+    if len(t) == 1:
+        np.fill_diagonal(pairs, counts * (counts - 1.0))
     pairs /= pairs.sum()
     low, high = -100.0, 100.0
     for _ in range(_HALVINGS):

@@ -18,6 +18,7 @@ from blockmix.generators.draw import (
     stream,
 )
 from blockmix.generators.popular import Degrees, check_degrees, draw_popularity
+from blockmix.generators.sides import Places, planted_places
 from blockmix.generators.simulate import (
     Simulated,
     check_sizes,
@@ -25,6 +26,7 @@ from blockmix.generators.simulate import (
     popular_network,
     unreachable_degree,
 )
+from blockmix.graph.sides.making import BIPARTITE, chosen_kind
 
 # Community sizes of real networks fall roughly as size^-2; a ratio of 50 keeps the smallest ones findable.
 _SIZE_EXPONENT = 2.0
@@ -54,6 +56,9 @@ def planted(
     sizes: Literal["equal", "powerlaw"] = "equal",
     degrees: Degrees = "equal",
     rho: float = 1.0,
+    directed: bool = False,
+    bipartite: bool = False,
+    second_nodes: int | None = None,
     seed: int = 0,
     threads: int | None = None,
 ) -> Planted:
@@ -73,6 +78,11 @@ def planted(
             that a member of a small community has as many links as one of a large community.
         degrees, rho: popularities of the nodes, as in `simulate`; links then follow (DC1), and the expected degree is
             met to about a percent.
+        directed: links have directions. Every node has communities as one that sends links and as one that receives
+            them, the same ones for half of the nodes; `degree` is the expected number of links that it sends.
+        bipartite, second_nodes: `nodes` of one kind, with this expected degree, and so many of a second (as many if
+        left
+            out), with links between the kinds only. Nodes without a link are left out.
         seed: the same seed and arguments give the same network, whatever the number of threads.
         threads: number of threads; all cores when not given.
 
@@ -81,9 +91,19 @@ def planted(
         >>> len(made.covers), sum(map(len, made.covers)) == made.memberships.nnz
         (4, True)
     """
-    nodes, communities, seed = check_sizes(nodes, communities, degree, seed)
+    kind = chosen_kind(directed, bipartite)
+    nodes, communities, seed = check_sizes(nodes, communities, None if kind else degree, seed)
+    if second_nodes is not None and kind != BIPARTITE:
+        raise InputError("second_nodes: only a bipartite network has nodes of a second kind (bipartite=True)")
     fewest, most = _check_options(communities, overlap, mixing, sizes)
     check_degrees(degrees, rho)
+    if kind is not None:
+        if sizes != "equal":
+            raise InputError(f"sizes={sizes!r} has no effect on a {kind} network: its communities are equal")
+        other = nodes if second_nodes is None else check_sizes(second_nodes, communities, None, seed)[0]
+        places = Places(kind, (nodes, other), communities, (fewest, most))
+        made, covers = planted_places(places, degree, mixing, (degrees, rho), seed, threads)
+        return Planted(**vars(made), covers=covers)
     rng = stream(seed, STREAM_MEMBERSHIPS)
     counts = rng.integers(fewest, most, size=nodes, endpoint=True)
     weights = _size_weights(rng, communities, sizes)

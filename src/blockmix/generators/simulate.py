@@ -35,6 +35,7 @@ from blockmix.generators.popular import (
     with_popularity,
 )
 from blockmix.graph.graph import Graph
+from blockmix.graph.sides.sides import plain_ends
 
 BACKGROUND_SHARE = 0.1
 _SMALLEST_STRENGTH, _LARGEST_STRENGTH = 1e-12, 1.0 - 1e-9
@@ -76,26 +77,32 @@ class Simulated:
         `edges.txt` (`.gz` with `compress`) holds one link per line, with its weight if it has one,
         `isolated_nodes.txt` the nodes without a link if there are any, `communities.txt` one community per line (node
         labels separated by tabs), `memberships.tsv` node, community and weight, `popularity.tsv` node and popularity
-        where nodes differ, `parameters.json` the call and the parameters drawn.
+        where nodes differ, `parameters.json` the call and the parameters drawn. Links of a directed network are those
+        from the first to the second node of a line; in the other files its nodes have their role behind them.
         """
         folder = Path(folder)
         _claim(folder, overwrite)
         suffix = ".gz" if compress else ""
-        edges = self.graph.edges()
-        title = f"# nodes {self.graph.n_nodes} links {self.graph.n_edges}"
-        lines = (f"{a} {b}" for a, b in _rows(edges))
+        edges, sides = self.graph.edges(), self.graph.sides
+        nodes = self.graph.n_nodes // 2 if self.graph.directed else self.graph.n_nodes
+        title = f"# nodes {nodes} links {self.graph.n_edges}"
+        listed = edges if sides is None else np.column_stack([*map(np.array, plain_ends(self.graph, edges))])
+        lines = (f"{a} {b}" for a, b in _rows(listed))
         if self.graph.weights is not None:
             values = self.graph.weights_of(edges).tolist()
             lines = (f"{line} {value:.17g}" for line, value in zip(lines, values, strict=True))
         _write(folder / f"edges.txt{suffix}", lines, title)
         alone = np.flatnonzero(self.graph.degrees == 0)
+        if sides is not None:
+            alone = np.intersect1d(alone, alone - sides.first)
+        names = self.graph.labels
         if len(alone):
             _write(folder / "isolated_nodes.txt", (str(node) for node in alone))
         covers = (cover for cover in self.true_covers if len(cover))
-        _write(folder / "communities.txt", ("\t".join(map(str, cover)) for cover in covers))
+        _write(folder / "communities.txt", ("\t".join(map(str, names.take(cover))) for cover in covers))
         _write(folder / "memberships.tsv", self._membership_lines(), "node\tcommunity\tweight")
         if self.popularity is not None:
-            lines = (f"{a}\t{r:.7g}" for a, r in enumerate(self.popularity.tolist()))
+            lines = (f"{a}\t{r:.7g}" for a, r in zip(names, self.popularity.tolist(), strict=True))
             _write(folder / "popularity.tsv", lines, "node\tpopularity")
         facts = {**self.parameters, "background": self.background, "strengths": self.strengths.tolist()}
         (folder / "parameters.json").write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
@@ -106,7 +113,11 @@ class Simulated:
         owner = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
         for first in range(0, len(owner), _LINES_PER_WRITE):
             part = slice(first, first + _LINES_PER_WRITE)
-            lists = (owner[part].tolist(), matrix.indices[part].tolist(), matrix.data[part].tolist())
+            lists = (
+                self.graph.labels.take(owner[part]),
+                matrix.indices[part].tolist(),
+                matrix.data[part].tolist(),
+            )
             yield from (f"{a}\t{k}\t{w:.7g}" for a, k, w in zip(*lists, strict=True))
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from blockmix.errors import InputError
 from blockmix.graph.graph import Graph
+from blockmix.graph.sides.making import BIPARTITE, DIRECTED, chosen_kind
 from blockmix.graph.storage import MANIFEST
 
 DATASET = "dataset:"
@@ -19,7 +20,10 @@ _TAKEN = (
 )
 
 
-def as_graph(network: Any, *, nodes: Any = None, threads: int | None = None, weights: Any = None) -> Graph:
+def as_graph(
+    network: Any, *, nodes: Any = None, threads: int | None = None, weights: Any = None, directed: bool = False,
+    bipartite: bool = False,
+) -> Graph:  # fmt: skip
     """Return a network as a `Graph`, whatever holds it.
 
     Arguments:
@@ -32,6 +36,9 @@ def as_graph(network: Any, *, nodes: Any = None, threads: int | None = None, wei
         weights: where the weights of the links are: the name or number of a column, the name of an attribute, True for
             the usual place (a column or attribute named weight, the entries of a matrix, the third entry of pairs), or
             one number for each of the pairs. Left out, links have none.
+        directed: whether links have directions, which are merged by default.
+        bipartite: whether there are two kinds of nodes: one in each column, or by the attribute `bipartite` (of igraph
+            `type`), or the rows and the columns of a matrix.
 
     >>> as_graph([("ann", "bob"), ("bob", "cem")])
     Graph(3 nodes, 2 links, labels 'ann' .. 'cem')
@@ -40,7 +47,9 @@ def as_graph(network: Any, *, nodes: Any = None, threads: int | None = None, wei
     """
     from blockmix.graph.reading.opening import is_file_object
 
+    kind = chosen_kind(directed, bipartite)
     if isinstance(network, str) and network.startswith(DATASET):
+        _refuse_kind(kind, "known networks are kept without directions")
         from blockmix.graph.datasets.load import load_dataset
 
         if weights is not None:
@@ -49,6 +58,7 @@ def as_graph(network: Any, *, nodes: Any = None, threads: int | None = None, wei
             )
         return _with(load_dataset(network.removeprefix(DATASET)), nodes)
     if is_saved(network):
+        _refuse_kind(kind, "a saved network is what it was saved as")
         if weights is not None:
             raise InputError(
                 f"weights={weights!r:.60}: a saved network has those it was saved with; leave it out"
@@ -57,8 +67,16 @@ def as_graph(network: Any, *, nodes: Any = None, threads: int | None = None, wei
     if isinstance(network, str | os.PathLike) or is_file_object(network):
         from blockmix.graph.reading.read import read_graph
 
-        return read_graph(network, nodes=nodes, threads=threads, weights=weights)
-    return _with(_from_memory(network, weights), nodes)
+        return read_graph(
+            network, nodes=nodes, threads=threads, weights=weights, directed=directed, bipartite=bipartite
+        )
+    return _with(_from_memory(network, weights, kind), nodes)
+
+
+def _refuse_kind(kind: str | None, reason: str) -> None:
+    """Refuse to give a network another kind than it has."""
+    if kind is not None:
+        raise InputError(f"{kind}=True (--{kind}): {reason}; leave it out")
 
 
 def is_saved(network: Any) -> bool:
@@ -80,27 +98,30 @@ def _with(graph: Graph, nodes: Any) -> Graph:
     return with_nodes(graph, read_nodes(nodes))
 
 
-def _from_memory(network: Any, weights: Any) -> Graph:
+def _from_memory(network: Any, weights: Any, kind: str | None) -> Graph:
     """Make a network of an object of one of the libraries that people use, recognised by what it offers."""
     if isinstance(network, Graph):
         if weights is not None:
             raise InputError(
                 f"weights={weights!r:.60}: the Graph is made already; give weights where it is read or converted"
             )
+        if kind is not None and not (network.sides is not None and network.directed == (kind == DIRECTED)):
+            _refuse_kind(kind, "the Graph is made already; say it where it is read or converted")
         return network
+    given: dict[str, Any] = {DIRECTED: kind == DIRECTED, BIPARTITE: kind == BIPARTITE}
     if hasattr(network, "is_directed") and hasattr(network, "adj") and hasattr(network, "nodes"):
-        return Graph.from_networkx(network, weights)
+        return Graph.from_networkx(network, weights, **given)
     if hasattr(network, "get_edgelist") and hasattr(network, "vs"):
-        return Graph.from_igraph(network, weights)
+        return Graph.from_igraph(network, weights, **given)
     if hasattr(network, "tocsr") and hasattr(network, "shape"):
-        return Graph.from_scipy(network, weights=_of_matrix(weights))
+        return Graph.from_scipy(network, weights=_of_matrix(weights), **given)
     if hasattr(network, "columns") and hasattr(network, "__getitem__"):
-        return _from_frame(network, weights)
+        return _from_frame(network, weights, kind)
     if isinstance(network, np.ndarray):
-        return _from_array(network, weights)
+        return _from_array(network, weights, given)
     if isinstance(network, dict | bytes) or not hasattr(network, "__iter__"):
         raise InputError(f"{type(network).__name__} is not a network; give {_TAKEN}")
-    return Graph.from_edges(cast(Any, network), weights=_of_pairs(weights))
+    return Graph.from_edges(cast(Any, network), weights=_of_pairs(weights), **given)
 
 
 def _of_matrix(weights: Any) -> bool:
@@ -117,7 +138,7 @@ def _of_pairs(weights: Any) -> Any:
     return weights
 
 
-def _from_frame(frame: Any, weights: Any) -> Graph:
+def _from_frame(frame: Any, weights: Any, kind: str | None) -> Graph:
     from blockmix.graph.reading.dialect import Dialect
     from blockmix.graph.reading.formats.parquet import chosen_columns, graph_of_frame
 
@@ -128,14 +149,15 @@ def _from_frame(frame: Any, weights: Any) -> Graph:
     if len(set(names)) < len(names):
         raise InputError("two columns of the frame have the same name; rename one of them")
     dialect = Dialect.checked(None, None, None, weights)
-    return graph_of_frame(frame, names, chosen_columns(names, dialect, "data frame"), "data frame", ())
+    places = chosen_columns(names, dialect, "data frame")
+    return graph_of_frame(frame, names, places, "data frame", (), kind=kind)
 
 
-def _from_array(array: Any, weights: Any) -> Graph:
+def _from_array(array: Any, weights: Any, given: dict[str, Any]) -> Graph:
     """Make a network of an (m, 2) array of pairs, or of a square adjacency matrix."""
     square = array.ndim == 2 and array.shape[0] == array.shape[1]
     if square and array.shape[0] > 2 and array.dtype.kind in "biuf":
         import scipy.sparse
 
-        return Graph.from_scipy(scipy.sparse.csr_array(array), weights=_of_matrix(weights))
-    return Graph.from_edges(array, weights=_of_pairs(weights))
+        return Graph.from_scipy(scipy.sparse.csr_array(array), weights=_of_matrix(weights), **given)
+    return Graph.from_edges(array, weights=_of_pairs(weights), **given)

@@ -15,12 +15,14 @@ from blockmix.graph.graph import Graph
 from blockmix.graph.labels import Labels
 from blockmix.graph.query import add_weights, merge_directions
 from blockmix.graph.relabel import number_integers
+from blockmix.graph.sides.making import DIRECTED, two_sided
+from blockmix.graph.sides.tables import roles_table
 from blockmix.graph.summary import ReadSummary
 
 
 def from_edges(
-    edges: NDArray[Any] | Iterable[Sequence[Any]], nodes: Any = None, weights: Any = None
-) -> Graph:
+    edges: NDArray[Any] | Iterable[Sequence[Any]], nodes: Any = None, weights: Any = None, kind: str | None = None
+) -> Graph:  # fmt: skip
     """Make a network of pairs of labels; see `Graph.from_edges`."""
     if weights is True and not isinstance(edges, np.ndarray) and isinstance(edges, Iterable):
         edges = list(edges)
@@ -31,7 +33,7 @@ def from_edges(
         values, extra = _third_entries(edges), 0
     elif weights is not None and weights is not False:
         values = checked_weights(weights, len(ends), "weights")
-    return graph_from_ends(ends, isolated, source="edges", extra_columns=extra, weights=values)
+    return graph_from_ends(ends, isolated, source="edges", extra_columns=extra, weights=values, kind=kind)
 
 
 def _third_entries(edges: Any) -> NDArray[np.float64]:
@@ -85,6 +87,7 @@ def graph_from_ends(
     ignored_columns: tuple[str, ...] = (),
     notes: tuple[str, ...] = (),
     weights: NDArray[np.float64] | None = None,
+    kind: str | None = None,
 ) -> Graph:
     """Assign numbers to the labels of an (m, 2) array, integers or Python objects, and merge the links."""
     if ends.dtype.kind == "i" and (isolated is None or isolated.dtype.kind == "i"):
@@ -94,18 +97,27 @@ def graph_from_ends(
     return assemble(
         chunks, labels, source=source, records=len(ends), extra_columns=extra_columns,
         ignored_columns=ignored_columns, notes=notes, weights=None if weights is None else [weights],
+        kind=kind,
     )  # fmt: skip
 
 
 def assemble(
     chunks: list[NDArray[Any]], labels: Labels, *, source: str, records: int, threads: int = 1,
-    weights: list[NDArray[np.float64]] | None = None, **details: Any,
+    weights: list[NDArray[np.float64]] | None = None, kind: str | None = None, **details: Any,
 ) -> Graph:  # fmt: skip
     """Build the network from numbered links, with the summary of what was merged; empty `chunks`.
 
+    A `kind` of network, see `sides.making`, is one of two sides: its nodes are numbered anew by their sides.
     `weights` are those of the links, chunk by chunk. Those of repeated links are added up, unless the list has every
     link in both directions with the same weight.
     """
+    sides = None
+    if kind is not None:
+        if weights is not None and kind == DIRECTED:
+            weights = [w[c[:, 0] != c[:, 1]] for c, w in zip(chunks, weights, strict=True)]
+        made = two_sided(kind, chunks, labels)
+        chunks[:], labels, sides = made.chunks, made.labels, made.sides
+        details["notes"] = (*details.get("notes", ()), made.note)
     listed = [] if weights is None else list(chunks)
     looped = np.unique(np.concatenate([c[c[:, 0] == c[:, 1], 0] for c in chunks])) if chunks else np.empty(0)
     rows = build_rows(chunks, len(labels), threads)
@@ -114,18 +126,26 @@ def assemble(
     if weights is not None:
         summed, note = _summed(rows, listed, weights)
         details["notes"] = (*details.get("notes", ()), *note)
+    unlinked, nodes, loops, merged = degrees == 0, len(labels), rows.self_loops, rows.merged
+    if sides is not None:
+        loops, merged = made.self_loops, 0
+        if rows.merged:
+            details["notes"] += (f"{rows.merged:,} repeated link{'' if rows.merged == 1 else 's'} merged",)
+        if sides.directed:
+            unlinked, nodes = unlinked[: sides.first] & unlinked[sides.first :], sides.first
     summary = ReadSummary(
         source=source,
         records=records,
-        nodes=len(labels),
+        nodes=nodes,
         links=len(rows.neighbors) // 2,
-        merged=rows.merged,
-        self_loops=rows.self_loops,
-        isolated=int(np.count_nonzero(degrees == 0)),
+        merged=merged,
+        self_loops=loops,
+        isolated=int(np.count_nonzero(unlinked)),
         loop_only=int(np.count_nonzero(degrees[looped.astype(np.int64)] == 0)),
         **details,
     )
-    return Graph(rows.offsets, rows.neighbors, labels, summary, weights=summed)
+    attributes = None if sides is None else roles_table(sides, len(labels))
+    return Graph(rows.offsets, rows.neighbors, labels, summary, attributes, summed, sides)
 
 
 def _summed(

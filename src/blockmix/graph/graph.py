@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from blockmix.graph.attributes import NodeTable
 from blockmix.graph.labels import Labels
+from blockmix.graph.sides.sides import Sides
 from blockmix.graph.summary import ReadSummary
 from blockmix.notebook import facts_html
 
@@ -42,11 +43,12 @@ class Graph:
 
     `neighbors[offsets[a]:offsets[a + 1]]` are the neighbours of node `a`, in increasing order, every link
     standing in both rows. Offsets are int64; neighbours are int32 while the number of nodes allows it. The
-    arrays are read-only. `weights`, where links have weights, are numbers above zero in the places of `neighbors`, the
-    same in both rows; None where all links are alike. `summary` records what reading the network merged, dropped or
-    skipped; `attributes` are what a node table or another library knows about the nodes. They are no part of the
-    fingerprint.
-    Build one with `read_graph`, `Graph.from_edges` or a converter, not by hand.
+    arrays are read-only. `sides`, where links join nodes of two kinds or have directions, says which nodes are which;
+    of a directed network every node is here twice, as one that sends links and as one that receives them. `weights`,
+    where links have weights, are numbers above zero in the places of `neighbors`, the same in both rows; None where
+    all links are alike. `summary` records what reading the network merged, dropped or skipped; `attributes` are what a
+    node table or another library knows about the nodes. They are no part of the fingerprint. Build one with
+    `read_graph`, `Graph.from_edges` or a converter, not by hand.
 
     >>> graph = Graph.from_edges([("ann", "bob"), ("bob", "cid"), ("cid", "bob")])
     >>> graph
@@ -61,6 +63,7 @@ class Graph:
     summary: ReadSummary | None = None
     attributes: NodeTable | None = None
     weights: NDArray[np.float64] | None = None
+    sides: Sides | None = None
 
     def __post_init__(self) -> None:
         for name in ("offsets", "neighbors") if self.weights is None else ("offsets", "neighbors", "weights"):
@@ -70,6 +73,8 @@ class Graph:
 
     def __repr__(self) -> str:
         names = ""
+        if self.sides is not None:
+            return f"Graph({self.sides.in_words(self.n_nodes, self.n_edges)})"
         if self.n_nodes:
             names = f", labels {self.labels[0]!r} .. {self.labels[self.n_nodes - 1]!r}"
         nodes = "node" if self.n_nodes == 1 else "nodes"
@@ -81,6 +86,7 @@ class Graph:
         facts = [
             ("nodes", f"{self.n_nodes:,}, {np.count_nonzero(self.degrees == 0):,} of them isolated"),
             ("links", f"{self.n_edges:,}"),
+            *([] if self.sides is None else [("sides", self.sides.in_words(self.n_nodes, self.n_edges))]),
             ("links of a node", f"{2 * self.n_edges / max(self.n_nodes, 1):.1f} on average"),
             ("share of pairs linked", f"{self.density:.3g}"),
         ]
@@ -107,7 +113,9 @@ class Graph:
 
     @property
     def n_pairs(self) -> int:
-        """Number of unordered pairs of nodes, N(N-1)/2."""
+        """Number of pairs that may be linked: N(N-1)/2, or those across the two sides of the network."""
+        if self.sides is not None:
+            return self.sides.n_pairs(self.n_nodes)
         return self.n_nodes * (self.n_nodes - 1) // 2
 
     @property
@@ -134,6 +142,9 @@ class Graph:
     def fingerprint(self) -> str:
         """SHA-256 of the structure, the labels and the weights: the same network gives the same text."""
         labels = self.labels
+        sides = (
+            None if self.sides is None else np.array([self.sides.first, self.sides.directed], dtype=np.int64)
+        )
         arrays = (
             self.offsets,
             self.neighbors,
@@ -141,6 +152,7 @@ class Graph:
             labels.text,
             labels.text_offsets,
             self.weights,
+            sides,
         )
         return fingerprint_of(
             array[start : start + _HASHED_AT_ONCE]
@@ -183,7 +195,16 @@ class Graph:
 
     def without_weights(self) -> Graph:
         """Return the same network with all links alike."""
-        return Graph(self.offsets, self.neighbors, self.labels, self.summary, self.attributes)
+        return replace(self, weights=None)
+
+    def without_sides(self) -> Graph:
+        """Return the same nodes and links as an ordinary network, in which any two nodes may be linked."""
+        return self if self.sides is None else replace(self, sides=None)
+
+    @property
+    def directed(self) -> bool:
+        """Whether links have directions."""
+        return self.sides is not None and self.sides.directed
 
     def without_edges(self, pairs: NDArray[Any] | Sequence[Sequence[int]]) -> Graph:
         """Return the same nodes and labels without these links (pairs of node numbers, in either order).
@@ -195,7 +216,9 @@ class Graph:
 
         pairs = query.checked_pairs(pairs, self.n_nodes)
         offsets, neighbors, weights = query.without(self.offsets, self.neighbors, self.weights, pairs)
-        return Graph(offsets, neighbors, self.labels, attributes=self.attributes, weights=weights)
+        return Graph(
+            offsets, neighbors, self.labels, attributes=self.attributes, weights=weights, sides=self.sides
+        )
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the network to a folder of .npy files and a manifest; replaces a network saved there."""
@@ -220,6 +243,8 @@ class Graph:
         edges: NDArray[Any] | Iterable[Sequence[Any]],
         nodes: NDArray[Any] | Iterable[Any] | None = None,
         weights: NDArray[Any] | Iterable[float] | bool | None = None,
+        directed: bool = False,
+        bipartite: bool = False,
     ) -> Graph:
         """Make a network of pairs of labels: an (m, 2) array, or any iterable of pairs of integers or text.
 
@@ -228,36 +253,58 @@ class Graph:
         link. `weights` are numbers above zero, one a pair, or True where they are the third entry of every pair; those
         of repeats are added up. Other columns after the second are ignored.
 
+        With `directed` pairs are links from the first label to the second, and both directions are kept apart; with
+        `bipartite` the first and the second labels are two kinds of nodes, see docs/howto/directed.md.
+
         >>> list(Graph.from_edges([(3, 1), (1, 8)], nodes=[5]).labels)
         [1, 3, 5, 8]
         >>> Graph.from_edges([("a", "b"), ("b", "a"), ("b", "c")], weights=[2, 0.5, 1]).weights.tolist()
         [2.5, 2.5, 1.0, 1.0]
+        >>> Graph.from_edges([("a", "b"), ("b", "a"), ("b", "c")], directed=True)
+        Graph(directed, 3 nodes, 3 links from one to another)
         """
         from blockmix.graph.edges import from_edges
+        from blockmix.graph.sides.making import chosen_kind
 
-        return from_edges(edges, nodes, weights)
+        return from_edges(edges, nodes, weights, chosen_kind(directed, bipartite))
 
     @classmethod
-    def from_networkx(cls, network: networkx.Graph[Any], weights: str | bool | None = None) -> Graph:
+    def from_networkx(
+        cls,
+        network: networkx.Graph[Any],
+        weights: str | bool | None = None,
+        directed: bool = False,
+        bipartite: bool = False,
+    ) -> Graph:
         """Make a network of a networkx graph of any kind, with its nodes as labels.
 
         `weights` names the attribute of the links that holds their weights; True is "weight". Those of parallel links
-        and of both directions are added up. Directions are ignored, as are weights that are not asked for, and the
-        summary says so. Nodes that are neither integers nor text are labelled by their str().
+        and of both directions are added up. Directions are merged unless `directed` asks for them, weights that are not
+        asked for are ignored, and the summary says so. `bipartite` takes the two kinds of nodes from their attribute
+        `bipartite`, which is 0 or 1. Nodes that are neither integers nor text are labelled by their str().
         """
         from blockmix.graph.convert import from_networkx
+        from blockmix.graph.sides.making import chosen_kind
 
-        return from_networkx(network, weights)
+        return from_networkx(network, weights, chosen_kind(directed, bipartite))
 
     @classmethod
-    def from_igraph(cls, network: igraph.Graph, weights: str | bool | None = None) -> Graph:
+    def from_igraph(
+        cls,
+        network: igraph.Graph,
+        weights: str | bool | None = None,
+        directed: bool = False,
+        bipartite: bool = False,
+    ) -> Graph:
         """Make a network of an igraph graph, labelled by the vertex attribute `name` where there is one.
 
-        `weights` names the edge attribute that holds the weights; True is "weight".
+        `weights` names the edge attribute that holds the weights; True is "weight". With `directed` both directions are
+        kept apart; `bipartite` takes the two kinds of nodes from the vertex attribute `type`.
         """
         from blockmix.graph.convert import from_igraph
+        from blockmix.graph.sides.making import chosen_kind
 
-        return from_igraph(network, weights)
+        return from_igraph(network, weights, chosen_kind(directed, bipartite))
 
     @classmethod
     def from_scipy(
@@ -265,15 +312,20 @@ class Graph:
         matrix: scipy.sparse.sparray | scipy.sparse.spmatrix,
         labels: Sequence[Any] | NDArray[Any] | None = None,
         weights: bool = False,
+        directed: bool = False,
+        bipartite: bool = False,
     ) -> Graph:
         """Make a network of a square sparse adjacency matrix: every entry other than 0 is a link.
 
         Nodes are labelled 0 to N-1 unless `labels` are given. With `weights` the entries are the weights of the links;
-        of a matrix that is not symmetric those of both directions are added up.
+        of a matrix that is not symmetric those of both directions are added up. With `directed` an entry is a link from
+        its row to its column; with `bipartite` rows and columns are two kinds of nodes, and the matrix need not be
+        square.
         """
         from blockmix.graph.convert import from_scipy
+        from blockmix.graph.sides.making import chosen_kind
 
-        return from_scipy(matrix, labels, weights)
+        return from_scipy(matrix, labels, weights, chosen_kind(directed, bipartite))
 
     @classmethod
     def from_pandas(
@@ -283,18 +335,25 @@ class Graph:
         target: str = "target",
         nodes: NDArray[Any] | Iterable[Any] | None = None,
         weights: str | None = None,
+        directed: bool = False,
+        bipartite: bool = False,
     ) -> Graph:
         """Make a network of a table with one link per row and its two ends in two columns.
 
         `nodes` adds labels that may have no link, `weights` names a column of weights. A missing label is an error;
-        other columns are ignored.
+        other columns are ignored. `directed` and `bipartite` as in `from_edges`.
         """
         from blockmix.graph.convert import from_pandas
+        from blockmix.graph.sides.making import chosen_kind
 
-        return from_pandas(frame, source, target, nodes, weights)
+        kind = chosen_kind(directed, bipartite)
+        return from_pandas(frame, source, target, nodes, weights, kind)
 
     def to_networkx(self) -> networkx.Graph[Any]:
-        """Return a networkx.Graph with the labels as its nodes, and the weights as the attribute "weight"."""
+        """Return a networkx.Graph with the labels as its nodes, and the weights as the attribute "weight".
+
+        A directed network is a networkx.DiGraph; two kinds of nodes have the attribute `bipartite`, 0 or 1.
+        """
         from blockmix.graph.convert import to_networkx
 
         return to_networkx(self)

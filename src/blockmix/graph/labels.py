@@ -135,6 +135,20 @@ class Labels:
         """Return the node with this label, or raise an `InputError` if there is none."""
         return int(self.indices([label])[0])
 
+    def known(self, labels: Sequence[Label]) -> NDArray[np.bool_]:
+        """Return which of these labels are labels of nodes.
+
+        >>> Labels.of(["ann", "bob"]).known(["bob", "cem"]).tolist()
+        [True, False]
+        """
+        if self.kind == "text":
+            return np.array([str(label) in self._text_index for label in labels], dtype=np.bool_)
+        spelled = [canonical_integer(str(label)) for label in labels]
+        found = np.array([value is not None for value in spelled], dtype=np.bool_)
+        whole = np.array([value for value in spelled if value is not None], dtype=np.int64)
+        found[found] = self._integer_indices(whole) >= 0
+        return found
+
     def indices(self, labels: Sequence[Label] | NDArray[Any]) -> NDArray[np.int64]:
         """Return the nodes with these labels. Integer labels may be given as text and the other way round."""
         if self.kind == "text":

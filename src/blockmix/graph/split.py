@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from blockmix.errors import InputError
 from blockmix.graph.build import starts_of
 from blockmix.graph.graph import Graph
+from blockmix.graph.sides.drawing import draw_across, matched_across
 from blockmix.numerics.search import first_from
 
 MOST_PAIRS = 50_000_000
@@ -39,6 +40,8 @@ class HeldOut:
 
     `matched` are further non-links, with ends drawn in proportion to their number of links, as the ends of a link are:
     to rank links above them takes more than to know which nodes have many links. They are not held out.
+
+    Where the network has sides all pairs are of one node of each.
 
     `weights` are those of the pairs, zero for non-links; None where the network has none.
     """
@@ -117,6 +120,8 @@ def draw_pairs(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Draw so many links and so many non-links, each pair at most once; the same for the same seed."""
     rng = np.random.Generator(np.random.PCG64(seed))
+    if graph.sides is not None:
+        return draw_across(graph, graph.sides, n_links, n_nonlinks, rng)
     larger = _count_larger(graph.offsets, graph.neighbors)
     nodes = np.arange(graph.n_nodes, dtype=np.int64)
     link_starts = starts_of(larger)
@@ -135,6 +140,8 @@ def matched_non_links(graph: Graph, count: int, seed: int) -> NDArray[np.int64]:
     nearly all such pairs are links.
     """
     rng = np.random.default_rng([seed, 1])
+    if graph.sides is not None:
+        return matched_across(graph, graph.sides, count, rng)
     owner = np.repeat(np.arange(graph.n_nodes, dtype=np.int64), graph.degrees)
     found = np.empty((0, 2), dtype=np.int64)
     for _ in range(_MATCHED_ROUNDS):
@@ -210,7 +217,12 @@ def _check_affordable(wanted: int, kind: str, max_pairs: int) -> None:
 
 
 def hidden_rows(pairs: NDArray[np.int64], graph: Graph) -> tuple[NDArray[np.int64], NDArray[Any]]:
-    """Return compressed sparse rows of the held-out pairs, both directions, every row increasing."""
+    """Return compressed sparse rows of the held-out pairs, both directions, every row increasing.
+
+    The two places of a node of a directed network are a pair that cannot be linked: they are among them.
+    """
+    if graph.sides is not None:
+        pairs = np.concatenate((pairs, graph.sides.self_pairs()))
     rows = np.concatenate((pairs[:, 0], pairs[:, 1]))
     columns = np.concatenate((pairs[:, 1], pairs[:, 0]))
     offsets = starts_of(np.bincount(rows, minlength=graph.n_nodes))

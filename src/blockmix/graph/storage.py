@@ -33,6 +33,7 @@ from blockmix.graph.attribute_files import (
 from blockmix.graph.attributes import NodeTable
 from blockmix.graph.graph import Graph
 from blockmix.graph.labels import Labels
+from blockmix.graph.sides.sides import Sides
 from blockmix.graph.summary import ReadSummary
 from blockmix.stored import (
     Checksums,
@@ -149,6 +150,7 @@ def write_graph(graph: Graph, folder: Path) -> None:
         "labels": graph.labels.kind,
         "weights": graph.weights is not None,
         "fingerprint": graph.fingerprint,
+        **({} if graph.sides is None else {"sides": asdict(graph.sides)}),
         "summary": None if graph.summary is None else asdict(graph.summary),
         "attributes": attribute_list(graph.attributes),
         "files": save_arrays(folder, stored),
@@ -185,7 +187,12 @@ def load_graph(path: str | os.PathLike[str], mmap: bool = True, verify: bool = T
         count, arrays.get("label_integers"), arrays.get("label_text"), arrays.get("label_offsets")
     )
     summary = _summary(folder, manifest)
-    graph = Graph(arrays["offsets"], arrays["neighbors"], labels, summary, attributes, arrays.get("weights"))
+    sides = _sides(folder, manifest, arrays)
+    if sides is not None and not sides.fits(labels):
+        raise _damaged(folder, "the labels do not have the roles of their side")
+    graph = Graph(
+        arrays["offsets"], arrays["neighbors"], labels, summary, attributes, arrays.get("weights"), sides
+    )
     if verify and files is not None:
         # It was computed when these files were written, and they have not changed since.
         vars(graph)["fingerprint"] = manifest.get("fingerprint")
@@ -193,6 +200,27 @@ def load_graph(path: str | os.PathLike[str], mmap: bool = True, verify: bool = T
     if verify and graph.fingerprint != manifest.get("fingerprint"):
         raise _damaged(folder, "the content does not match its fingerprint")
     return graph
+
+
+def _sides(folder: Path, manifest: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Sides | None:
+    """Return the sides of a network that has some; every link must join the two."""
+    stored = manifest.get("sides")
+    if stored is None:
+        return None
+    nodes = len(arrays["offsets"]) - 1
+    kinds = {"first": int, "directed": bool, "named": bool, "integers": bool}
+    if (
+        not isinstance(stored, dict)
+        or {name: type(value) for name, value in stored.items()} != kinds
+        or not 0 < stored["first"] < nodes
+        or (stored["directed"] and nodes != 2 * stored["first"])
+    ):
+        raise _damaged(folder, f"the manifest names sides that there are not, {stored!r:.80}")
+    sides, offsets, neighbors = Sides(**stored), arrays["offsets"], arrays["neighbors"]
+    cut = int(offsets[sides.first])
+    if (neighbors[:cut] < sides.first).any() or (neighbors[cut:] >= sides.first).any():
+        raise _damaged(folder, "neighbors.npy has links between nodes of one side")
+    return sides
 
 
 def _files(folder: Path, manifest: dict[str, Any]) -> Files:

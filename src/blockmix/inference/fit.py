@@ -14,6 +14,7 @@ from blockmix.graph.graph import Graph
 from blockmix.graph.split import HeldOut, hold_out, no_hold_out
 from blockmix.inference.choices.link_model import choose_model
 from blockmix.inference.choices.memory import check_memory
+from blockmix.inference.choices.sides import check_sides, for_sides
 from blockmix.inference.choices.weight_law import choose_law
 from blockmix.inference.choices.weights import check_split, for_weights
 from blockmix.inference.execute import RunContext, execute
@@ -38,7 +39,7 @@ def fit(
     graph: Any,
     communities: int | Literal["auto"] = "auto",
     *,
-    model: Literal["assortative", "popularity", "mmsb", "auto"] = "assortative",
+    model: Literal["assortative", "popularity", "mmsb", "auto"] | None = None,
     sampler: str | None = None,
     seed: int = 0,
     chains: int | None = None,
@@ -61,6 +62,8 @@ def fit(
     force: bool = False,
     nodes: Any = None,
     weights: Any = None,
+    directed: bool = False,
+    bipartite: bool = False,
     **options: Any,
 ) -> Posterior:
     """Find overlapping communities: sample the posterior of the assortative mixed-membership blockmodel.
@@ -74,7 +77,8 @@ def fit(
         model: "assortative", one strength a community; "popularity", the same with a popularity for every node, for
             networks in which some nodes have far more links than others; or "mmsb", the general model with a strength
             for every pair of communities, for networks whose groups link to other groups rather than within. "auto"
-            takes the second where a short run of it finds popularities that differ, else the first.
+            takes the second where a short run of it finds popularities that differ, else the first. By default
+            "assortative", and "popularity" where links have directions or there are two kinds of nodes.
         sampler: which algorithm, by name: "scir", the default, "sgmc", "sgmc-m", "svi", "cgs" or "lmc"; of the
             popularity model "scir", of the general model "sgmc". docs/samplers.md compares them.
         seed: the same seed gives the same result, bit for bit, on any number of threads.
@@ -113,7 +117,12 @@ def fit(
         nodes: labels of nodes that may have no link, or a table of them with attributes, which stay with the result:
             see `read_graph`.
         weights: where the weights of links are: a column, an attribute, or True for the usual one, see `as_graph`.
-        options: settings of the sampler, for instance those of `ScirOptions`. One that has no effect is an error.
+        directed: whether links have directions, from the first label to the second; by default both are merged. Every
+        node
+            then has memberships and a popularity in two roles, as one that sends links and as one that receives them.
+        bipartite: whether there are two kinds of nodes, one in each column (see `as_graph`), and links only between
+        them. options: settings of the sampler, for instance those of `ScirOptions`. One that has no effect is an
+        error.
 
     Returns:
         A `Posterior`. Ctrl-C ends the run early and returns what there is. With `checkpoint`, SIGTERM
@@ -127,13 +136,14 @@ def fit(
     """
     refuse_misnamed(options)
     request = FitRequest(
-        communities=communities, model=model, sampler="" if sampler is None else sampler, options=options, seed=seed,
-        chains=chains, sweeps=sweeps, time_limit=time_limit, warm_up=warm_up, init=init, held_out=held_out,
-        held_out_kind=held_out_kind, alpha=alpha, eta=eta, background=background,
-        weight_law=weight_law, threads=threads, device=device,
-        checkpoint=checkpoint, checkpoint_every=checkpoint_every, force=force,
+        communities=communities, model=model or "", sampler="" if sampler is None else sampler, options=options,
+        seed=seed, chains=chains, sweeps=sweeps, time_limit=time_limit, warm_up=warm_up, init=init, held_out=held_out,
+        held_out_kind=held_out_kind, alpha=alpha, eta=eta, background=background, weight_law=weight_law,
+        threads=threads, device=device, checkpoint=checkpoint, checkpoint_every=checkpoint_every, force=force,
     )  # fmt: skip
-    network = as_graph(graph, nodes=nodes, threads=request.threads, weights=weights)
+    network = as_graph(
+        graph, nodes=nodes, threads=request.threads, weights=weights, directed=directed, bipartite=bipartite
+    )
     with open_folder(checkpoint) as folder:
         return fit_request(request, network, folder, progress, callback)
 
@@ -166,12 +176,13 @@ def _fit(
     began = time.perf_counter()
     display = choose_progress(progress)
     try:
-        request = for_weights(request, graph)
+        request = for_weights(for_sides(request, graph), graph)
         given = None if request.init is None else _given(graph, request)
         with announce_compiling(display.waiting, "for the start", "a few seconds"):
             data = choose_held_out(graph, request.held_out, request.held_out_kind, request.seed)
             _check_links(graph, data)
             check_split(graph, data)
+            check_sides(graph, data)
             communities = None if given is None or not request.auto else given.shape[1]
             if request.auto and communities is None:
                 display.waiting("choosing the number of communities")

@@ -74,11 +74,12 @@ AUTO_MODELS = ("assortative", "popularity")
 class FitRequest:
     """What a fit is asked for; the fields are the arguments of `fit`, which explains them.
 
-    `sampler` is "" for the default of the model. `options` are the settings of the sampler by name; the
-    construction replaces them by its options object, but for model="auto", whose model is not known yet. `chosen` is
-    True if blockmix chose the number of communities, and `model_chosen` and `device_chosen` say why it chose the model
-    or the device, if it did. Without limits and without `patient` chains that do not agree are not waited for: where
-    only the score is of interest.
+    `model` is "" for the default: the model of the paper, or what the network needs (`choices.sides`), with
+    `model_open` and the options as they were given then. `sampler` is "" for the default of the model. `options` are
+    the settings of the sampler by name; the construction replaces them by its options object, but for model="auto",
+    whose model is not known yet. `chosen` is True if blockmix chose the number of communities, and `model_chosen` and
+    `device_chosen` say why it chose the model or the device, if it did. Without limits and without `patient` chains
+    that do not agree are not waited for: where only the score is of interest.
     """
 
     communities: int | Literal["auto"] = "auto"
@@ -107,11 +108,17 @@ class FitRequest:
     law_chosen: str = ""
     device_chosen: str = ""
     patient: bool = True
+    model_open: bool = False
+    given_options: Any = None
 
     def __post_init__(self) -> None:
         def keep(name: str, value: Any) -> None:
             object.__setattr__(self, name, value)
 
+        if not self.model:
+            keep("model", AUTO_MODELS[0])
+            keep("model_open", True)
+            keep("given_options", dict(self.options))
         self._check_types()
         self._check_weight_law()
         if not self.auto:
@@ -159,7 +166,18 @@ class FitRequest:
 
     def with_model(self, model: str, reason: str = "") -> FitRequest:
         """Return the request for one of the link models, with the reason why it was chosen."""
-        return replace(self, model=model, model_chosen=reason)
+        return replace(self, model=model, model_chosen=reason, model_open=False)
+
+    def with_needed_model(self, model: str, reason: str) -> FitRequest:
+        """Return the request for the model that the network needs, where the user left it open or to blockmix."""
+        options = self.given_options if self.model_open else self.options
+        return replace(
+            self, options=options, given_options=None, model=model, model_chosen=reason, model_open=False
+        )
+
+    def on_cpu(self, reason: str) -> FitRequest:
+        """Return the request for the CPU, with the reason why it was chosen."""
+        return replace(self, device="cpu", device_chosen=reason)
 
     def on_device(self, graph: Graph) -> FitRequest:
         """Return the request with a device, where that is left to blockmix."""

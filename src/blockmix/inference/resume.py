@@ -11,6 +11,7 @@ from typing import Any
 from blockmix._version import __version__
 from blockmix.errors import InputError
 from blockmix.files import Damaged
+from blockmix.inference.choices.sides import for_sides
 from blockmix.inference.choices.weights import for_weights
 from blockmix.inference.execute import RunContext, execute
 from blockmix.inference.interrupt import terminable
@@ -78,7 +79,7 @@ def resume(
         request = _request(start, others | limits)
         _compare_versions(start)
         graph, data = place.networks(start)
-        request = for_weights(request.on_device(graph), graph)
+        request = for_weights(for_sides(request.on_device(graph), graph), graph)
         plan = request.plan(graph, watched)
         if newest is not None:
             plan.remember(newest.arrays["plan"])

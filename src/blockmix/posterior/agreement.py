@@ -7,6 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from blockmix.graph.graph import Graph
+from blockmix.graph.sides.sides import first_side
 from blockmix.graph.split import HeldOut
 from blockmix.posterior.diagnostics import DiagnosticsTable, invariant_diagnostics
 from blockmix.samplers.live import LiveChain
@@ -25,7 +26,7 @@ class Agreement:
     @cached_property
     def predictor(self) -> Predictor:
         """The predictor of this network; by itself it tells samples with popularities from those without."""
-        return PopularPredictor(np.asarray(self._training.degrees <= 0))
+        return PopularPredictor(np.asarray(self._training.degrees <= 0), first=first_side(self._training))
 
     def check(self, chains: list[LiveChain]) -> DiagnosticsTable:
         """Return the table of the samples that the chains have kept so far."""

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockmix.files import Damaged
+from blockmix.graph.graph import Graph
 from blockmix.posterior.posterior import HeldOutPairs, Posterior
 from blockmix.stored import Checksums, check_finite, check_layout, check_offsets, check_range
 
@@ -40,7 +41,7 @@ def check_posterior(post: Posterior, sums: Checksums | None = None) -> None:
         raise Damaged("the table and the model differ in whether nodes have popularities")
     _check_weights(post)
     if post.held_out is not None:
-        _check_held_out(post.held_out, post.graph.n_nodes)
+        _check_held_out(post.held_out, post.graph)
 
 
 def _check_table(post: Posterior, sums: Checksums | None) -> None:
@@ -98,7 +99,8 @@ def _check_weights(post: Posterior) -> None:
         raise Damaged(f"worse_than_density in the pool is {worse!r:.80}")
 
 
-def _check_held_out(held_out: HeldOutPairs, nodes: int) -> None:
+def _check_held_out(held_out: HeldOutPairs, graph: Graph) -> None:
+    nodes = graph.n_nodes
     found = {
         "held_out_pairs": held_out.pairs,
         "held_out_links": held_out.links,
@@ -127,6 +129,9 @@ def _check_held_out(held_out: HeldOutPairs, nodes: int) -> None:
     check_range("held_out_matched", held_out.matched, nodes)
     check_finite("held_out_matched_probability", held_out.matched_probability, 0.0, 1.0)
     check_pairs("held_out_pairs", held_out.pairs, held_out.links, nodes)
+    sides, scored = graph.sides, (held_out.pairs, held_out.matched)
+    if sides is not None and not all(sides.joins(pairs).all() for pairs in scored):
+        raise Damaged("held-out pairs join nodes of one side")
     check_finite("held_out_probability", held_out.probability, 0.0, 1.0)
     for name in ("density", "fraction"):
         value = getattr(held_out, name)

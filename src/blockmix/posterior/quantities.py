@@ -184,7 +184,11 @@ def sampled_pairs(graph: Graph) -> NDArray[np.int64]:
     third = graph.neighbors[graph.offsets[second] + step].astype(np.int64)
     other = np.where(np.arange(len(at)) < SAMPLED_LINKS, second, third)
     pairs = np.stack([np.minimum(first, other), np.maximum(first, other)], axis=1)
-    return np.ascontiguousarray(np.unique(pairs[pairs[:, 0] != pairs[:, 1]], axis=0))
+    pairs = pairs[pairs[:, 0] != pairs[:, 1]]
+    if graph.sides is not None:
+        # The ends of a path of two links are on one side.
+        pairs = pairs[graph.sides.joins(pairs)]
+    return np.ascontiguousarray(np.unique(pairs, axis=0))
 
 
 def _co_membership(sample: PosteriorSample) -> PosteriorSample:

@@ -55,7 +55,10 @@ def _kinds(post: Posterior) -> str:
 def in_words(post: Posterior) -> str:
     """Say what a result is of, how many communities it has, whether the run has converged and there is structure."""
     graph, found = post.graph, len(post.covers())
-    text = f"Posterior of {graph.n_nodes:,} nodes, {graph.n_edges:,} links: {found:,} communities. "
+    network = f"{graph.n_nodes:,} nodes, {graph.n_edges:,} links"
+    if graph.sides is not None:
+        network = graph.sides.in_words(graph.n_nodes, graph.n_edges)
+    text = f"Posterior of {network}: {found:,} communities. "
     return text + first_line(post)
 
 
@@ -166,6 +169,8 @@ def _neighbours_apart(post: Posterior) -> bool:
     neighbours of nodes drawn at random, with a fixed seed.
     """
     graph = post.graph
+    if graph.sides is not None:
+        return False
     pairs = graph.degrees * (graph.degrees - 1) // 2
     count = min(WEDGES, int(pairs.sum()))
     if post.blocks_mean is not None or not count:

@@ -103,19 +103,29 @@ def _contents(found: Findings) -> Markup:
 def _notes(found: Findings, drawing: Drawing, packed: Packed) -> list[str]:
     """Explain how to read the picture, and what of the network is not in this file."""
     graph = found.post.graph
+    roles = ""
+    if graph.sides is not None:
+        roles = (
+            "Every node is shown twice: as one that sends links, (out), and as one that receives them, (in). "
+        )
+        roles = (
+            roles if graph.directed else "Links join nodes of two kinds; their attribute role tells which. "
+        )
     if drawing.kind == "network":
         notes = [
+            roles,
             "Each node is a pie chart of its communities; its area grows with its number of links. The less sure the "
-            "largest share is, the softer the edge. "
+            "largest share is, the softer the edge. ",
         ]
         if len(drawing.links) < graph.n_edges:
             notes.append(f"{len(drawing.links):,} of {graph.n_edges:,} links are drawn, picked at random. ")
     else:
         notes = [
+            roles,
             "Each community is a disc, with the nodes that are surest of it in the middle; a node in several lies "
             "between them, at the mean of their centres weighed by its shares. The less sure its largest share is, the "
             "more a node is blurred. Lines are links between communities; nearer, nodes are pie charts and links those "
-            "of nodes. "
+            "of nodes. ",
         ]
     if packed.nodes < graph.n_nodes:
         notes.append(f"To keep this file small it holds the {packed.nodes:,} nodes with the most links. ")

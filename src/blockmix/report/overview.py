@@ -6,6 +6,7 @@ import json
 from math import isnan
 from typing import Any
 
+from blockmix.graph.sides.sides import reciprocity
 from blockmix.posterior.posterior import Posterior
 from blockmix.posterior.predictive.words import scored
 from blockmix.report.communities import Findings
@@ -30,7 +31,10 @@ def headline(found: Findings) -> str:
     """State what was found, in one line."""
     count = len(found.numbers)
     what = counted(count, "community", "communities") if count else "No clear communities"
-    return f"{what} in {counted(found.post.graph.n_nodes, 'node')}"
+    graph = found.post.graph
+    if graph.sides is not None:
+        return f"{what} in a network: {graph.sides.in_words(graph.n_nodes, graph.n_edges)}"
+    return f"{what} in {counted(graph.n_nodes, 'node')}"
 
 
 def lead(found: Findings) -> str:
@@ -79,8 +83,15 @@ def figures(found: Findings) -> Markup:
         "" if graph.weights is None else f", of weight {graph.total_weight / graph.n_edges:.3g} on average"
     )
     mean_degree = 2 * graph.n_edges / max(graph.n_nodes, 1)
+    count, links = graph.n_nodes, f"{mean_degree:.1f} links each on average"
+    if graph.sides is not None and graph.directed:
+        count, back = graph.sides.first, reciprocity(graph)
+        links = f"each in two roles, out and in; {mean_degree:.1f} links in each on average"
+        weight += f"; {back:.0%} have one back" if back is not None else ""
+    elif graph.sides is not None:
+        links = f"{graph.sides.first:,} of the first kind, {count - graph.sides.first:,} of the second"
     entries = [
-        (f"{graph.n_nodes:,}", "nodes", f"{mean_degree:.1f} links each on average"),
+        (f"{count:,}", "nodes", links),
         (f"{graph.n_edges:,}", "links", f"{graph.density:.2g} of all pairs" + weight),
         (f"{len(found.numbers):,}", "communities", f"of {found.post.n_communities:,} the model was given"),
         (f"{len(found.bridges):,}", "bridge nodes", "surely in two communities or more"),

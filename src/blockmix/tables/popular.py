@@ -37,11 +37,13 @@ MOST_SPREAD = 24
 class Isolated(NamedTuple):
     """Which nodes are isolated, those of them that stand for all, the probability of a link between two of them.
 
-    `between` is NaN where there are no two of them.
+    A node with the mark m > 0 has the stand-ins spread[begins[m - 1] : begins[m]]: its mark is 1, or 2 on a second side
+    (DC15). `between` is NaN where there are no two of them.
     """
 
-    marks: NDArray[np.bool_]
+    marks: NDArray[np.uint8]
     spread: NDArray[np.int64]
+    begins: NDArray[np.int64]
     between: float
 
 
@@ -67,9 +69,10 @@ def average_popular_rows(
             add_row_slopes(a, rows, strengths, slopes)
             if isolated.marks[b]:
                 probability = 0.0
-                for c in isolated.spread:
+                begin, end = isolated.begins[isolated.marks[b] - 1], isolated.begins[isolated.marks[b]]
+                for c in isolated.spread[begin:end]:
                     rate = pair_rate(np.float64(r[a]), np.float64(r[c]), base, row_product(c, rows, slopes))
-                    probability += rate_probability(rate) / len(isolated.spread)
+                    probability += rate_probability(rate) / (end - begin)
             else:
                 rate = pair_rate(np.float64(r[a]), np.float64(r[b]), base, row_product(b, rows, slopes))
                 probability = rate_probability(rate)
@@ -93,10 +96,11 @@ def add_popular_packed(
             add_packed_slopes(a, packed, strengths, slopes)
             if isolated.marks[b]:
                 probability = 0.0
-                for c in isolated.spread:
+                begin, end = isolated.begins[isolated.marks[b] - 1], isolated.begins[isolated.marks[b]]
+                for c in isolated.spread[begin:end]:
                     shared = packed_product(c, packed, slopes)
                     rate = pair_rate(np.float64(r[a]), np.float64(r[c]), base, shared)
-                    probability += rate_probability(rate) / len(isolated.spread)
+                    probability += rate_probability(rate) / (end - begin)
             else:
                 shared = packed_product(b, packed, slopes)
                 rate = pair_rate(np.float64(r[a]), np.float64(r[b]), base, shared)
@@ -105,18 +109,36 @@ def add_popular_packed(
         out[i] += probability
 
 
+def _evenly(nodes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return a few of these nodes, evenly spread."""
+    return nodes[np.linspace(0, len(nodes) - 1, min(len(nodes), MOST_SPREAD)).astype(np.int64)]
+
+
 class PopularPredictor(Predictor):
     """Link probabilities on one network; the totals of rows are popularities, and strengths are rates."""
 
-    def __init__(self, isolated: NDArray[np.bool_], nodes: NDArray[np.int64] | None = None) -> None:
+    def __init__(
+        self, isolated: NDArray[np.bool_], nodes: NDArray[np.int64] | None = None, first: int = 0
+    ) -> None:
+        """Prepare for a network whose `first` nodes are of the first side (DC15); 0 where there are no sides."""
         super().__init__(isolated, nodes)
-        chosen = np.linspace(0, len(self.nodes) - 1, min(len(self.nodes), MOST_SPREAD)).astype(np.int64)
-        self.spread = self.nodes[chosen]
-        self.none = Isolated(np.zeros_like(isolated), self.spread[:0], float("nan"))
-        # Pairs of different nodes among them: each with the next, and the last with the first.
-        self.apart = np.column_stack([self.spread, np.roll(self.spread, -1)])[
-            : 1 if len(self.spread) == 2 else None
-        ]
+        self.marks = isolated.astype(np.uint8)
+        if first:
+            self.marks[first:] *= 2
+            few = [_evenly(self.nodes[side]) for side in (self.nodes < first, self.nodes >= first)]
+            self.begins = np.cumsum([0, *map(len, few)])
+            self.spread = np.concatenate(few)
+            count = max(map(len, few)) if all(map(len, few)) else 0
+            self.apart = np.column_stack([np.resize(nodes, count) for nodes in few])
+        else:
+            self.spread = _evenly(self.nodes)
+            self.begins = np.array([0, len(self.spread)])
+            # Pairs of different nodes among them: each with the next, and the last with the first.
+            self.apart = np.column_stack([self.spread, np.roll(self.spread, -1)])
+            self.apart = self.apart[: {1: 0, 2: 1}.get(len(self.spread))]
+        self.none = Isolated(
+            np.zeros_like(self.marks), self.spread[:0], np.zeros_like(self.begins), float("nan")
+        )
 
     def predict(
         self, workers: Workers, pairs: NDArray[np.int64], rows: Rows, strengths: NDArray[np.float64], keep: float,
@@ -125,7 +147,7 @@ class PopularPredictor(Predictor):
         """Set out = keep * out + share * (link probability of every pair under the state of a chain)."""
         values = shifted(strengths)
         found = np.zeros(len(self.apart))
-        if len(self.spread) > 1:
+        if len(self.apart):
             average_popular_rows(
                 self.apart, rows, values, self.none, 0.0, 1.0, np.zeros(len(values) - 1), found
             )
@@ -142,7 +164,7 @@ class PopularPredictor(Predictor):
     @property
     def stand_ins(self) -> StandIns:
         """Which nodes are isolated, and which of them stand for all, as kernels of weights read them."""
-        return StandIns(self.isolated, self.spread, self.apart)
+        return StandIns(self.marks, self.spread, self.begins, self.apart)
 
     def predict_weights(
         self, workers: Workers, held_out: tuple[NDArray[np.int64], NDArray[np.float64]], rows: Rows,
@@ -180,11 +202,11 @@ class PopularPredictor(Predictor):
             return
         packed, values = sample.packed(), shifted(sample.strengths)
         found, slopes = np.zeros(len(self.apart)), np.zeros(len(values) - 1)
-        if len(self.spread) > 1:
+        if len(self.apart):
             add_popular_packed(self.apart, packed, sample.popularity, values, self.none, slopes, found)
         add_popular_packed(pairs, packed, sample.popularity, values, self._isolated(found), slopes, out)
 
     def _isolated(self, found: NDArray[np.float64]) -> Isolated:
         """Return what kernels need to know about isolated nodes, from the probabilities of pairs of them."""
-        between = float(found.mean()) if len(self.spread) > 1 else float("nan")
-        return Isolated(self.isolated, self.spread, between)
+        between = float(found.mean()) if len(found) else float("nan")
+        return Isolated(self.marks, self.spread, self.begins, between)

@@ -49,10 +49,11 @@ class WeightedPairs(NamedTuple):
 
 
 class StandIns(NamedTuple):
-    """Which nodes are isolated, those that stand for all of them, and pairs of these."""
+    """Which nodes are isolated, those that stand for all of them (as in `popular.Isolated`), and pairs of these."""
 
-    marks: NDArray[np.bool_]
+    marks: NDArray[np.uint8]
     spread: NDArray[np.int64]
+    begins: NDArray[np.int64]
     apart: NDArray[np.int64]
 
 
@@ -80,7 +81,8 @@ def count_stand_ins(a: int, b: int, alone: StandIns) -> int:
     """Return the number of pairs whose mean stands for the pair (a, b): 1 where neither is isolated."""
     if alone.marks[a] and alone.marks[b]:
         return len(alone.apart)
-    return len(alone.spread) if alone.marks[a] or alone.marks[b] else 1
+    mark = max(alone.marks[a], alone.marks[b])
+    return alone.begins[mark] - alone.begins[mark - 1] if mark else 1
 
 
 @inlined_kernel
@@ -89,8 +91,8 @@ def stand_in(j: int, a: int, b: int, alone: StandIns) -> tuple[int, int]:
     if alone.marks[a] and alone.marks[b]:
         return alone.apart[j, 0], alone.apart[j, 1]
     if alone.marks[a]:
-        return b, alone.spread[j]
-    return a, (alone.spread[j] if alone.marks[b] else b)
+        return b, alone.spread[alone.begins[alone.marks[a] - 1] + j]
+    return a, (alone.spread[alone.begins[alone.marks[b] - 1] + j] if alone.marks[b] else b)
 
 
 @kernel

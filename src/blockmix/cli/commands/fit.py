@@ -12,7 +12,9 @@ import typer
 from blockmix.cli.deliver import Output, deliver, guarded_run, warn_uncounted
 from blockmix.cli.guard import THRESHOLD, Seed, Verbose, warn
 from blockmix.cli.reading import (
+    Bipartite,
     Columns,
+    Directed,
     Edges,
     Format,
     Header,
@@ -88,6 +90,8 @@ def fit(
     header: Header = None,
     columns: Columns = None,
     weights: Weights = None,
+    directed: Directed = False,
+    bipartite: Bipartite = False,
     sampler: Annotated[
         str | None,
         typer.Option(
@@ -154,13 +158,14 @@ def fit(
         ),
     ] = "cpu",
     model: Annotated[
-        ModelKind,
+        ModelKind | None,
         typer.Option(
             help="One strength a community; (popularity) and a popularity for every node; "
             "(mmsb) a strength for every pair of communities; (auto) the better of the first two.",
             rich_help_panel=_PRIOR,
+            show_default="assortative; popularity with --directed or --bipartite",
         ),
-    ] = ModelKind.assortative,
+    ] = None,
     held_out: Annotated[
         float | None,
         typer.Option(
@@ -242,6 +247,7 @@ def fit(
       blockmix fit dataset:netscience -k 30             a known network
       blockmix fit mails.csv --columns sender,receiver --nodes people.csv
       blockmix fit mails.csv --weights messages --model popularity
+      blockmix fit mails.csv --columns sender,receiver --directed
 
     The folder holds report.html (blockmix open DIR shows it), memberships.tsv
     (node, community, mean, sd), communities.txt (one community a line),
@@ -254,16 +260,17 @@ def fit(
     from blockmix.inference.request import FitRequest
     from blockmix.inference.run_folder.results import claim_folder
 
+    kind = "" if model is None else model.value
     # Checked before a large file is read.
     request = FitRequest(
-        communities=communities_of(communities), model=model.value, sampler=sampler or "",
-        options=_options(sampler, model.value, settings or []), seed=seed, chains=chains, sweeps=sweeps,
+        communities=communities_of(communities), model=kind, sampler=sampler or "",
+        options=_options(sampler, kind, settings or []), seed=seed, chains=chains, sweeps=sweeps,
         time_limit=time_limit, warm_up=warm_up, held_out=held_out,
         held_out_kind=None if held_out_kind is None else held_out_kind.value, alpha=alpha, background=background,
         weight_law=None if weight_law is None else weight_law.value, threads=threads, device=device,
         checkpoint=output, checkpoint_every=checkpoint_every, force=force,
     )  # fmt: skip
-    table = table_options(format, sep, header, columns, weights)
+    table = table_options(format, sep, header, columns, weights, directed, bipartite)
     if request.communities == 1 and not quiet:
         warn("one community: every node is a member, and only how likely a link is will be learned")
     _check_report(no_report, output)
@@ -290,5 +297,5 @@ def _options(sampler: str | None, kind: str, settings: list[str]) -> dict[str, A
     from blockmix.samplers import default_sampler
 
     # Of "auto" the settings of either model; the request refuses those that the other one does not have.
-    kind = "popularity" if kind == "auto" else kind
+    kind = "popularity" if kind == "auto" else kind or ModelKind.assortative.value
     return parse_settings(sampler or default_sampler(kind), kind, settings)

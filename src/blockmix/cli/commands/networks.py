@@ -14,7 +14,9 @@ import typer
 
 from blockmix.cli.guard import Seed, print_json, warn
 from blockmix.cli.reading import (
+    Bipartite,
     Columns,
+    Directed,
     Edges,
     Format,
     Header,
@@ -80,6 +82,18 @@ def simulate(
             "model, or with a power law."
         ),
     ] = None,
+    directed: Annotated[
+        bool,
+        typer.Option(
+            "--directed", help="planted: links from one node to another; --degree counts those of a sender."
+        ),
+    ] = False,
+    bipartite: Annotated[
+        bool,
+        typer.Option(
+            "--bipartite", help="planted: two kinds of nodes, as many of each, and links between them."
+        ),
+    ] = False,
     weights: Annotated[
         WeightLaw | None,
         typer.Option(help="model, with --degrees gamma or powerlaw: weights of links; none by default."),
@@ -131,6 +145,9 @@ def simulate(
       blockmix simulate -n 1000 -k 10 --degrees powerlaw -o hubs
     """
     law: Any = (degrees or Degrees.equal).value
+    two_sides = {"directed": directed or None, "bipartite": bipartite or None}
+    if kind is not Kind.planted:
+        _refuse(kind, **two_sides)
     links = DEGREE if degree is None else degree
     if kind is Kind.abcd:
         fixed = {"communities": communities, "degree": degree, "degrees": degrees}
@@ -140,7 +157,14 @@ def simulate(
         raise InputError("name the number of communities with -k")
     elif kind is Kind.planted:
         _refuse(kind, weights=weights, alpha=alpha, memberships=memberships, outliers=outliers)
-        made = _planted(nodes, communities, links, law, seed, overlap, mixing, sizes or Sizes.equal)
+        options = {
+            "degree": links,
+            "degrees": law,
+            "seed": seed,
+            "directed": directed,
+            "bipartite": bipartite,
+        }
+        made = _planted(nodes, communities, overlap, mixing, sizes or Sizes.equal, **options)
     else:
         _refuse(kind, overlap=overlap, mixing=mixing, sizes=sizes, memberships=memberships, outliers=outliers)
         from blockmix.generators.simulate import simulate as draw
@@ -154,28 +178,21 @@ def simulate(
         print_json({**made.parameters, **sizes_of, "output": str(output)})
     elif not quiet:
         name = "edges.txt.gz" if compress else "edges.txt"
-        print(f"{graph.n_nodes:,} nodes, {graph.n_edges:,} links, {made.memberships.shape[1]:,} communities")
+        network = f"{graph.n_nodes:,} nodes, {graph.n_edges:,} links"
+        if graph.sides is not None:
+            network = graph.sides.in_words(graph.n_nodes, graph.n_edges)
+        print(f"{network}, {made.memberships.shape[1]:,} communities")
         print(f"Written to {output}: {name}, communities.txt, memberships.tsv, parameters.json")
 
 
 def _planted(
-    nodes: int,
-    communities: int,
-    degree: float,
-    degrees: Any,
-    seed: int,
-    overlap: int | None,
-    mixing: float | None,
-    sizes: Sizes,
+    nodes: int, communities: int, overlap: int | None, mixing: float | None, sizes: Sizes, **options: Any
 ) -> Simulated:
     from blockmix.generators.planted import planted
 
     most = min(MOST_OVERLAP, communities) if overlap is None else overlap
     share = MIXING if mixing is None else mixing
-    return planted(
-        nodes, communities, degree=degree, overlap=(1, most), mixing=share, sizes=sizes.value, degrees=degrees,
-        seed=seed,
-    )  # fmt: skip
+    return planted(nodes, communities, overlap=(1, most), mixing=share, sizes=sizes.value, **options)
 
 
 def _abcd(
@@ -308,6 +325,8 @@ def convert(
     header: Header = None,
     columns: Columns = None,
     weights: Weights = None,
+    directed: Directed = False,
+    bipartite: Bipartite = False,
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace a network saved in FOLDER.")
     ] = False,
@@ -336,7 +355,7 @@ def convert(
         raise InputError(
             f"{folder}: exists; choose another name, or give --overwrite to replace a network there"
         )
-    table: dict[str, Any] = table_options(format, sep, header, columns, weights)
+    table: dict[str, Any] = table_options(format, sep, header, columns, weights, directed, bipartite)
     report = (lambda _: None) if quiet else warn
     with announce_compiling(report, "for reading", "a few seconds"):
         summary = to_folder(

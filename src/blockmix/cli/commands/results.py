@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import numpy as np
 import typer
 
 from blockmix.cli.guard import COMPLETE, THRESHOLD, print_json, warn
@@ -41,28 +42,30 @@ def predict(
 
     Labels are separated by blanks, tabs or commas. The answer is a table of
     node_a, node_b and probability, and of the expected weight where links
-    have weights.
+    have weights. In a directed network the first label is that of the node which
+    sends the link, with two kinds of nodes that of the first kind.
 
     \b
       blockmix predict run pairs.txt > answers.tsv
       echo "ann bob" | blockmix predict run -
     """
+    from blockmix.graph.sides.sides import plain_ends
     from blockmix.posterior.export.files import prediction_table, write_predictions
     from blockmix.posterior.export.pair_files import read_pairs
     from blockmix.posterior.storage import load
 
     post = load(result)
-    labels = post.graph.labels
-    nodes = read_pairs(pairs, labels)
+    graph = post.graph
+    nodes = read_pairs(pairs, graph.labels, graph.sides)
     values = {"probability": post.node_link_probability(nodes)}
     if post.weight_law is not None:
         values["expected_weight"] = post.node_expected_weight(nodes)
     if output is not None:
-        write_predictions(output, labels, nodes, values)
+        write_predictions(output, graph, nodes, values)
     if as_json:
         listed = [
-            {"node_a": labels[a], "node_b": labels[b], **{name: float(found[i]) for name, found in values.items()}}
-            for i, (a, b) in enumerate(nodes.tolist())
+            {"node_a": a, "node_b": b, **{name: float(found[i]) for name, found in values.items()}}
+            for i, (a, b) in enumerate(zip(*plain_ends(graph, nodes), strict=True))
         ]  # fmt: skip
         print_json({"pairs": len(nodes), "predictions": listed})
     elif output is None:
@@ -70,7 +73,7 @@ def predict(
         sys.stdout.flush()
         # On a terminal labels must not move the cursor; in a pipe they stay as they are.
         screen = sys.stdout.isatty()
-        for piece in prediction_table(labels, nodes, values):
+        for piece in prediction_table(graph, nodes, values):
             shown = printable(piece, keep="\t\n") if screen else piece
             sys.stdout.buffer.write(shown.encode("utf-8"))
         sys.stdout.buffer.flush()
@@ -118,11 +121,10 @@ def evaluate(
       blockmix evaluate run --truth communities.txt
       blockmix evaluate run --truth groups.txt.gz --threshold 0.2 --json
     """
-    from blockmix.evaluate import read_cover_file
     from blockmix.posterior.storage import load
 
     post = load(result)
-    file = read_cover_file(truth, post.graph.labels, layout)
+    file = _read_truth(truth, post, layout)
     if layout == "auto" and file.layout == "nodes":
         warn(
             f"{truth}: read as a node and its group a line, {len(file.communities):,} groups "
@@ -136,22 +138,61 @@ def evaluate(
     if not file.communities:
         raise InputError(f"{truth}: lists no community: there is nothing to compare with")
     agreement = _compare(post, file, threshold, all_nodes, complete)
+    by_role = _by_role(post, file, threshold, complete)
     if as_json:
         from blockmix.cli.record import score_record
 
         found: dict[str, Any] = asdict(agreement) | score_record(post)
         found |= {"nodes": post.graph.n_nodes, "threshold": threshold, "unknown_labels": file.n_unknown}
         found["truth_layout"] = file.layout
+        found["by_role"] = (
+            None if by_role is None else {role: asdict(scores) for role, scores in by_role.items()}
+        )
         print_json(found)
     else:
-        _print_agreement(post, agreement)
+        _print_agreement(post, agreement, by_role)
+
+
+def _read_truth(truth: Path, post: Posterior, layout: str) -> CoverFile:
+    """Read known communities; without roles in a network that has some, a node is a member in every role."""
+    from blockmix.errors import GraphFormatError
+    from blockmix.evaluate import read_cover_file
+
+    graph = post.graph
+    try:
+        file = read_cover_file(truth, graph.labels, layout)
+    except GraphFormatError:
+        if graph.sides is None or not graph.sides.named:
+            raise
+    else:
+        if file.communities or graph.sides is None:
+            return file
+    plain = graph.sides.plain_labels(graph.labels)
+    file = read_cover_file(truth, plain, layout)
+    number = {label: place for place, label in enumerate(plain)}
+    node_of = np.array([number[label] for label in graph.sides.plain(graph.labels)])
+    return replace(file, communities=[np.flatnonzero(np.isin(node_of, part)) for part in file.communities])
+
+
+def _by_role(
+    post: Posterior, file: CoverFile, threshold: float, complete: bool
+) -> dict[str, CoverScores] | None:
+    """Compare the communities of each side alone; None for a network without sides."""
+    sides = post.graph.sides
+    if sides is None:
+        return None
+    found = {}
+    for side, name in enumerate(sides.names):
+        parts = [part[(part >= sides.first) == bool(side)] for part in file.communities]
+        of_side = replace(file, communities=[part for part in parts if len(part)])
+        if of_side.communities:
+            found[name] = _compare(post, of_side, threshold, False, complete)
+    return found
 
 
 def _compare(
     post: Posterior, file: CoverFile, threshold: float, all_nodes: bool, complete: bool
 ) -> CoverScores:
-    import numpy as np
-
     from blockmix.evaluate import compare_covers, restrict
 
     found: Any = list(post.covers(threshold, complete=complete).values())
@@ -176,7 +217,7 @@ def _compare(
     return compare_covers(found, truth, len(listed))
 
 
-def _print_agreement(post: Posterior, agreement: CoverScores) -> None:
+def _print_agreement(post: Posterior, agreement: CoverScores, by_role: dict[str, CoverScores] | None) -> None:
     from rich.console import Console
 
     from blockmix.cli.record import score_record
@@ -190,4 +231,8 @@ def _print_agreement(post: Posterior, agreement: CoverScores) -> None:
         f"  omega {agreement.omega:.3f}  pairs that share as many communities, above chance\n"
         f"  F1    {agreement.f1:.3f}  mean overlap of each community with its best match"
     )
+    for role, scores in (by_role or {}).items():
+        console.print(
+            f"  of the nodes that are {role}: ONMI {scores.onmi:.3f}, omega {scores.omega:.3f}, F1 {scores.f1:.3f}"
+        )
     console.print(scores_text(score_record(post)))

@@ -10,7 +10,9 @@ import typer
 from blockmix.cli.commands.fit import ModelKind
 from blockmix.cli.guard import Seed, print_json, warn
 from blockmix.cli.reading import (
+    Bipartite,
     Columns,
+    Directed,
     Edges,
     Format,
     Header,
@@ -43,7 +45,9 @@ def select_k(
             help="Seconds for each fit; by default until its score has settled and its chains agree, or 3,000 sweeps.",
         ),
     ] = None,
-    model: Annotated[ModelKind, typer.Option(help="Link model, as for fit.")] = ModelKind.assortative,
+    model: Annotated[
+        ModelKind | None, typer.Option(help="Link model, as for fit.", show_default="as for fit")
+    ] = None,
     sampler: Annotated[str | None, typer.Option(help="Sampler, by name.", show_default="scir")] = None,
     threads: Annotated[
         int | None, typer.Option(metavar="T", help="Processors to use; all by default.")
@@ -58,6 +62,8 @@ def select_k(
     header: Header = None,
     columns: Columns = None,
     weights: Weights = None,
+    directed: Directed = False,
+    bipartite: Bipartite = False,
     weight_law: WeightLawOption = None,
     seed: Seed = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
@@ -81,11 +87,11 @@ def select_k(
 
         optional("matplotlib", "--plot", 'pip install "blockmix[plot]"')
     numbers = None if grid is None else _numbers(grid)
-    law = None if weight_law is None else weight_law.value
+    law, kind = None if weight_law is None else weight_law.value, "" if model is None else model.value
     FitRequest(
-        model=model.value, sampler=sampler or "", seed=seed, time_limit=time_limit, threads=threads, weight_law=law
+        model=kind, sampler=sampler or "", seed=seed, time_limit=time_limit, threads=threads, weight_law=law
     )  # fmt: skip
-    table = table_options(format, sep, header, columns, weights)
+    table = table_options(format, sep, header, columns, weights, directed, bipartite)
     graph = read_network(edges, nodes, threads, quiet, table)
 
     def show_progress(done: int, total: int) -> None:
@@ -94,7 +100,7 @@ def select_k(
 
     options: dict[str, Any] = {
         "time_limit": time_limit,
-        "model": model.value,
+        "model": kind,
         "sampler": sampler,
         "threads": threads,
         "progress": False,

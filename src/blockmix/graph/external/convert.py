@@ -50,6 +50,7 @@ from blockmix.graph.reading.opening import FileLike
 from blockmix.graph.reading.preamble import read_preamble
 from blockmix.graph.reading.read import format_of, read_graph, threads_of
 from blockmix.graph.reading.source import Source
+from blockmix.graph.sides.making import chosen_kind
 from blockmix.graph.storage import FORMAT, MANIFEST, VERSION, refuse_foreign
 from blockmix.graph.summary import ReadSummary
 
@@ -78,22 +79,24 @@ def convert(
     header: bool | None = None,
     columns: Sequence[Column] | None = None,
     weights: Column | bool | None = None,
+    directed: bool = False,
+    bipartite: bool = False,
     threads: int | None = None,
     report: Callable[[str], None] | None = None,
 ) -> ReadSummary:
     """Write the network of a file to a folder, the same that `read_graph(path).save(folder)` writes.
 
     Edge lists are never in memory whole: what does not fit is sorted in temporary files beside the folder, up to 32
-    bytes a link there (text labels: 60, and the text). Lists with weights or a table of nodes, and other formats, are
-    read whole first; `report` says so. `Graph.load` opens the folder. It is written whole or not at all; an earlier
-    network there is replaced.
+    bytes a link there (text labels: 60, and the text). Lists with weights, directions, two kinds of nodes or a table of
+    nodes, and other formats, are read whole first; `report` says so. `Graph.load` opens the folder. It is written
+    whole or not at all; an earlier network there is replaced.
 
     Arguments:
         path: an edge list, plain or compressed, or any other file that `read_graph` reads.
         folder: where the network is saved.
         memory: bytes that sorting, tables and parsing may take, beside about 250 MB for the program: at least 64 MiB,
             by default a quarter of the machine's.
-        nodes, format, sep, header, columns, weights, threads: as `read_graph` takes them.
+        nodes, format, sep, header, columns, weights, directed, bipartite, threads: as `read_graph` takes them.
         report: is called with a line of text when a new step begins.
     """
     many = memory_of(memory)
@@ -104,7 +107,11 @@ def convert(
     refuse_foreign(target)
     with Source(path) as source:
         kind = chosen or format_of(source, dialect)
-        dialect_of = _streamed(source, kind, dialect) if nodes is None else None
+        dialect_of = (
+            _streamed(source, kind, dialect)
+            if nodes is None and chosen_kind(directed, bipartite) is None
+            else None
+        )
         if dialect_of is not None:
             conversion = _Conversion(source, dialect_of, n_threads, Budget.of(many), say)
             return _whole(target, conversion.write)
@@ -117,6 +124,8 @@ def convert(
         header=header,
         columns=columns,
         weights=weights,
+        directed=directed,
+        bipartite=bipartite,
         threads=threads,
     )
     graph.save(target)

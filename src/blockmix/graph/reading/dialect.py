@@ -36,13 +36,14 @@ _NUMBERED = re.compile(r"(node|vertex|person|user|id|actor|entity|member)[ _.-]?
 class Dialect:
     """What the user says about a table; None where blockmix is to find out.
 
-    Columns are names of the header, or numbers counted from 1.
+    Columns are names of the header, or numbers counted from 1. `kind` is that of `graph.sides.making`.
     """
 
     separator: int | None = None
     header: bool | None = None
     columns: tuple[Column, Column] | None = None
     weights: Column | None = None
+    kind: str | None = None
 
     @classmethod
     def checked(cls, sep: Any, header: Any, columns: Any, weights: Any) -> Dialect:

@@ -50,6 +50,7 @@ def read_edge_list(source: Source, dialect: Dialect, isolated: NDArray[Any] | No
         labels,
         threads=threads,
         weights=listed.weights if top.weighted else None,
+        kind=dialect.kind,
         source=source.name,
         **facts_of(source, top, listed, len(labels), labels.with_control()),
     )

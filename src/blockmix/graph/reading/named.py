@@ -8,17 +8,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from blockmix.errors import InputError, readable
 from blockmix.graph.attributes import NodeTable
 from blockmix.graph.edges import graph_from_ends
 from blockmix.graph.graph import Graph
 from blockmix.graph.query import upper_weights
 from blockmix.graph.reading.nodes import NodeList
+from blockmix.graph.sides.tables import with_rows
 
 
 def with_table(graph: Graph, labels: Any, table: NodeTable) -> Graph:
     """Return the network with the attributes of these nodes, all of which it has."""
     if not len(table):
         return graph
+    if graph.sides is not None:
+        return with_rows(graph, graph.sides, labels, table)
     places = graph.labels.indices(labels)
     return replace(graph, attributes=table.rearranged(places, graph.n_nodes))
 
@@ -26,6 +30,12 @@ def with_table(graph: Graph, labels: Any, table: NodeTable) -> Graph:
 def with_nodes(graph: Graph, nodes: NodeList) -> Graph:
     """Return the network with the nodes of a list or table: those that it lacks are added without links."""
     missing = _missing(graph, nodes.labels)
+    if missing.any() and graph.sides is not None:
+        raise InputError(
+            f"the node {readable(str(nodes.labels[missing][0]))} of the node table has no link: nodes without links "
+            "are added to directed and bipartite networks by lists of links only; leave such nodes out, or add them "
+            "there"
+        )
     if missing.any():
         names = _label_array(graph)
         known = np.concatenate((names.astype(object), nodes.labels[missing].astype(object)))
@@ -49,16 +59,18 @@ def described(graph: Graph, nodes: NodeList | None) -> Graph:
         return graph
     found = with_table(graph, nodes.labels.tolist(), nodes.table)
     notes = nodes.notes
-    without = graph.n_nodes - len(nodes.labels)
-    if without:
-        notes += (f"{without:,} of {graph.n_nodes:,} nodes are not in the node table",)
+    count = graph.sides.first if graph.sides is not None and graph.directed else graph.n_nodes
+    without = count - len(nodes.labels)
+    if without > 0:
+        notes += (f"{without:,} of {count:,} nodes are not in the node table",)
     if found.summary is None:
         return found
     return replace(found, summary=replace(found.summary, notes=(*found.summary.notes, *notes)))
 
 
 def _missing(graph: Graph, labels: NDArray[Any]) -> NDArray[np.bool_]:
-    known = set(map(str, graph.labels))
+    names = graph.labels if graph.sides is None else graph.sides.plain(graph.labels)
+    known = set(map(str, names))
     return np.array([str(label) not in known for label in labels.tolist()], dtype=np.bool_)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import IO, Any
 
 import numpy as np
@@ -18,7 +19,10 @@ from blockmix.graph.reading.formats.doubts import with_doubts
 from blockmix.graph.reading.named import described, with_nodes
 from blockmix.graph.reading.nodes import NodeList, read_nodes
 from blockmix.graph.reading.source import Source
+from blockmix.graph.sides.making import chosen_kind
 
+# Formats in which a link is an entry of a square matrix.
+_WITHOUT_DIRECTIONS = ("matrix", "matrix-market", "metis")
 FilePath = str | os.PathLike[str] | IO[Any]
 
 
@@ -31,9 +35,11 @@ def read_graph(
     header: bool | None = None,
     columns: Sequence[Column] | None = None,
     weights: Column | bool | None = None,
+    directed: bool = False,
+    bipartite: bool = False,
     threads: int | None = None,
 ) -> Graph:
-    """Read an undirected network from a file, plain or compressed (gz, bz2, xz, zip, zst), whatever its format.
+    """Read a network from a file, plain or compressed (gz, bz2, xz, zip, zst), whatever its format.
 
     In an edge list there is one link per line: two labels separated by blanks, tabs, commas, semicolons or pipes.
     Integer labels are kept as integers and numbered by value; any other label makes all labels text, numbered by
@@ -59,6 +65,11 @@ def read_graph(
             matrices and METIS files, which have no name. Each must be a number above zero. Those of repeated links are
             added up, unless the file lists every link in both directions with the same weight. Left out, links have
             no weights. The model with popularities uses them: see docs/howto/weights.md.
+        directed: whether links have directions, from the first label to the second: both directions are then kept
+        apart.
+            By default they are merged. The model with popularities uses them: see docs/howto/directed.md.
+        bipartite: whether there are two kinds of nodes, one in each column; a label in both columns is two nodes. In
+            files of nodes with attributes their attribute `bipartite` tells.
         threads: how many threads parse; by default, as many as there are processors. The result is the same.
 
     Raises:
@@ -71,7 +82,8 @@ def read_graph(
     """
     n_threads = threads_of(threads)
     chosen = check_format(format)
-    dialect = Dialect.checked(sep, header, columns, weights)
+    sides = chosen_kind(directed, bipartite)
+    dialect = replace(Dialect.checked(sep, header, columns, weights), kind=sides)
     listed = None if nodes is None else read_nodes(nodes)
     with Source(path) as source:
         kind = chosen or format_of(source, dialect)
@@ -81,7 +93,9 @@ def read_graph(
         if others:
             names = ", ".join(others)
             raise InputError(f"{names}: a file in the format {kind!r} has no columns to choose; leave it out")
-        graph = _read_other(source, kind, n_threads, dialect.weights)
+        if kind in _WITHOUT_DIRECTIONS and sides is not None:
+            raise _no_directions(sides, kind)
+        graph = _read_other(source, kind, n_threads, dialect.weights, sides)
     return graph if listed is None else with_nodes(graph, listed)
 
 
@@ -104,7 +118,7 @@ def _read_table(source: Source, kind: str, dialect: Dialect, nodes: NodeList | N
     return described(read_parquet(source, dialect, isolated), nodes)
 
 
-def _read_other(source: Source, kind: str, threads: int, weights: Column | None) -> Graph:
+def _read_other(source: Source, kind: str, threads: int, weights: Column | None, sides: str | None) -> Graph:
     """Read a format that is not a table of links; each reader is imported when it is needed."""
     if kind in ("matrix-market", "matrix", "metis") and weights not in (None, USUAL_WEIGHTS):
         raise InputError(
@@ -129,10 +143,17 @@ def _read_other(source: Source, kind: str, threads: int, weights: Column | None)
     if kind == "json":
         from blockmix.graph.reading.formats.node_link import read_json
 
-        return read_json(source, weights)
+        return read_json(source, weights, sides)
     from blockmix.graph.reading.formats.by_networkx import read_by_networkx
 
-    return read_by_networkx(source, kind, weights)
+    return read_by_networkx(source, kind, weights, sides)
+
+
+def _no_directions(sides: str, kind: str) -> InputError:
+    return InputError(
+        f"{sides}=True (--{sides}): files in the format {kind!r} are read as networks of links without directions; "
+        "give an edge list, or the matrix from Python (Graph.from_scipy)"
+    )
 
 
 def threads_of(threads: int | None) -> int:

@@ -121,6 +121,8 @@ def select_communities(
     held_out: float | None = None,
     nodes: Any = None,
     weights: Any = None,
+    directed: bool = False,
+    bipartite: bool = False,
     on_fit: Callable[[int, int], Any] | None = None,
     **options: Any,
 ) -> Selection:
@@ -134,7 +136,7 @@ def select_communities(
         seed: of the splits and fits.
         held_out: share of the links held out in each split.
         nodes: labels of nodes that may have no link, or a table of them, as for `fit`.
-        weights: where the weights of the links are, as for `fit`.
+        weights, directed, bipartite: what links and nodes are, as for `fit`.
         on_fit: called with (fits done, fits in all) before each fit.
         options: what else `fit` takes, for instance time_limit or sampler. Without limits a fit ends when its score
             has settled and the chains agree, or after 3,000 sweeps.
@@ -146,7 +148,7 @@ def select_communities(
     """
     splits = whole_number("splits", splits, 1)
     refuse_misnamed(options)
-    graph = as_graph(graph, nodes=nodes, weights=weights)
+    graph = as_graph(graph, nodes=nodes, weights=weights, directed=directed, bipartite=bipartite)
     share = (
         min(DEFAULT_HELD_OUT, MOST_HELD_OUT_LINKS / max(graph.n_edges, 1)) if held_out is None else held_out
     )
@@ -178,7 +180,7 @@ def fit_for_score(
 ) -> Posterior:
     """Fit as `fit` does; but a run without limits does not wait longer for its chains than its score has use for."""
     asked = {name: options.pop(name) for name in _FIELDS & options.keys()}
-    asked["sampler"] = asked.get("sampler") or ""
+    asked |= {name: asked.get(name) or "" for name in ("sampler", "model")}
     request = FitRequest(communities=communities, options=options, patient=False, **asked)
     with open_folder(request.checkpoint) as folder:
         return fit_request(request, graph, folder, progress, callback)

@@ -123,7 +123,8 @@ def check_checkpoint(newest: Snapshot, chains: int, communities: Any) -> None:
 
 def check_split(graph: Graph, data: HeldOut) -> None:
     """Refuse held-out pairs that are not pairs of this network, or a training network of another size."""
-    nodes, count = graph.n_nodes, data.links.size
+    nodes, count, sides = graph.n_nodes, data.links.size, graph.sides
+    alone = 0 if sides is None else len(sides.self_pairs())
     if data.training.n_nodes != nodes:
         raise Damaged(f"the training network has {data.training.n_nodes} nodes, and the network {nodes}")
     check_layout(
@@ -136,13 +137,15 @@ def check_split(graph: Graph, data: HeldOut) -> None:
             "pairs": (np.int64, (count, 2)),
             "links": (np.bool_, (count,)),
             "hidden_offsets": (np.int64, (nodes + 1,)),
-            "hidden_neighbors": (graph.neighbors.dtype, (2 * count,)),
+            "hidden_neighbors": (graph.neighbors.dtype, (2 * (count + alone),)),
         },
     )
     check_range("pairs", data.pairs, nodes)
     check_range("matched", data.matched, nodes)
     if (data.pairs[:, 0] == data.pairs[:, 1]).any():
         raise Damaged("pairs has a pair of a node with itself")
+    if data.training.sides != sides or (sides is not None and not sides.joins(data.scored_pairs).all()):
+        raise Damaged("the training network or pairs are not of the sides of this network")
     check_range("links", data.links.view(np.uint8), 2)
     offsets, neighbors = hidden_rows(data.pairs, graph)
     if not (

@@ -12,7 +12,7 @@ from blockmix.errors import InputError
 from blockmix.graph.graph import Graph
 from blockmix.graph.labels import Labels
 from blockmix.posterior.answers.kernels import add_all_block_links, add_block_links, count_links_inside
-from blockmix.posterior.answers.shares import check_community, check_top, labels_of, mean_shares
+from blockmix.posterior.answers.shares import check_community, check_top, labels_of, mean_shares, refuse_sides
 from blockmix.posterior.answers.table import Answer
 from blockmix.posterior.covers.complete import sure_members
 from blockmix.posterior.views import CommunityCount, beta_interval
@@ -89,6 +89,7 @@ def cover_matrix(post: Posterior, threshold: float) -> tuple[NDArray[np.int64], 
 
 def overlap(post: Posterior, threshold: float) -> Answer:
     """See `Posterior.overlap`."""
+    refuse_sides(post, "the overlap of communities")
     numbers, member = cover_matrix(post, threshold)
     sizes = np.asarray(member.sum(axis=0)).ravel()
     shared = sp.coo_array(sp.triu(member.T @ member, k=1))
@@ -138,6 +139,7 @@ def link_density(post: Posterior, first: NDArray[np.int64], second: NDArray[np.i
 
 def quality(post: Posterior, threshold: float) -> Answer:
     """See `Posterior.quality`."""
+    refuse_sides(post, "the quality of communities")
     numbers, member = cover_matrix(post, threshold)
     sizes = np.asarray(member.sum(axis=0)).ravel()
     volume = np.asarray(member.T @ post.graph.degrees.astype(np.float64)).ravel()

@@ -13,6 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from blockmix.graph.sides.sides import node_index
 from blockmix.posterior.answers.kernels import add_pair_scores
 from blockmix.posterior.answers.shares import check_community, check_top, labels_of, mean_shares
 from blockmix.posterior.answers.table import Answer
@@ -69,7 +70,7 @@ def missing_links(post: Posterior, label: Any, community: int | None, top: int) 
     """See `Posterior.missing_links`."""
     top = check_top(top)
     if label is not None:
-        pairs = _around(post, post.graph.labels.index(label), top)
+        pairs = _around(post, node_index(post.graph, label), top)
     else:
         pairs = _in_communities(post, community, top)
     probability = post.node_link_probability(pairs) if len(pairs) else np.empty(0)
@@ -85,10 +86,14 @@ def _around(post: Posterior, node: int, top: int) -> NDArray[np.int64]:
         score += link_rate(post.background_mean) * post.popularity_mean[node] * post.popularity_mean
     score[node] = -np.inf
     score[post.graph.neighbors_of(node)] = -np.inf
+    if post.graph.sides is not None:
+        others = np.arange(len(score))
+        score[~post.graph.sides.joins(np.column_stack((np.full(len(score), node), others)))] = -np.inf
     wanted = min(_AGAIN * top, len(score))
     found = np.argpartition(-score, wanted - 1)[:wanted]
     found = found[np.isfinite(score[found])]
-    return np.column_stack((np.full(len(found), node), found)).astype(np.int64)
+    pairs = np.column_stack((np.full(len(found), node), found)).astype(np.int64)
+    return pairs if post.graph.sides is None else np.sort(pairs, axis=1)
 
 
 def _in_communities(post: Posterior, community: int | None, top: int) -> NDArray[np.int64]:
@@ -107,6 +112,9 @@ def _in_communities(post: Posterior, community: int | None, top: int) -> NDArray
         i, j = np.triu_indices(len(a), 1) if k == other else _grid(len(a), len(b))
         pairs = np.column_stack((a[i], b[j]))
         free = ~post.graph.has_edges(pairs) & (pairs[:, 0] != pairs[:, 1])
+        if post.graph.sides is not None:
+            pairs = np.sort(pairs, axis=1)
+            free &= post.graph.sides.joins(pairs)
         pairs, score = pairs[free], (first[i] * second[j])[free]
         if len(pairs) > kept:
             pairs = pairs[np.argpartition(-score, kept - 1)[:kept]]

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from blockmix.graph.sides.sides import node_index
 from blockmix.posterior.answers.shares import check_top, labels_of, mean_shares
 from blockmix.posterior.answers.table import Answer
 from blockmix.posterior.views import beta_interval
@@ -20,7 +21,7 @@ _LOWER_5_PERCENT = 1.645
 
 def node_memberships(post: Posterior, label: Any, level: float) -> Answer:
     """See `Posterior.node`."""
-    node = post.graph.labels.index(label)
+    node = node_index(post.graph, label)
     row = slice(int(post.offsets[node]), int(post.offsets[node + 1]))
     mean, sd = np.asarray(post.mean[row]), np.asarray(post.sd[row])
     lower, upper = beta_interval(mean, sd, level)
@@ -37,7 +38,7 @@ def node_memberships(post: Posterior, label: Any, level: float) -> Answer:
 
 def similar_nodes(post: Posterior, label: Any, top: int) -> Answer:
     """See `Posterior.similar_nodes`."""
-    node, top = post.graph.labels.index(label), check_top(top)
+    node, top = node_index(post.graph, label), check_top(top)
     roots = mean_shares(post)
     roots.data = np.sqrt(roots.data)
     likeness = np.asarray((roots @ roots[[node]].T).todense()).ravel()

@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from blockmix.posterior.answers.of_communities import members_at
-from blockmix.posterior.answers.shares import check_top, labels_of, mean_shares
+from blockmix.posterior.answers.shares import check_top, labels_of, mean_shares, refuse_sides
 from blockmix.posterior.answers.table import Answer
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ PERIPHERAL, CONNECTOR, KINLESS, PROVINCIAL, CONNECTOR_HUB = 0.05, 0.62, 0.80, 0.
 
 def roles(post: Posterior, community: int, top: int | None, threshold: float) -> Answer:
     """See `Posterior.roles`."""
+    refuse_sides(post, "the role of a node")
     nodes = members_at(post, community, threshold)
     shares = mean_shares(post)
     # Members x communities, sparse: a large community of a large network would not fit in memory otherwise.

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from blockmix.errors import InputError
+from blockmix.graph.sides.sides import node_pairs as pairs_of_labels
 
 if TYPE_CHECKING:
     from blockmix.posterior.posterior import Posterior
@@ -86,10 +87,9 @@ def node_pairs(post: Posterior, pairs: Any) -> NDArray[np.int64]:
         listed = [tuple(listed)]
     if any(isinstance(pair, str) or not hasattr(pair, "__len__") or len(pair) != 2 for pair in listed):
         raise InputError("give pairs of node labels, two to a pair")
-    labels = post.graph.labels
     if not listed:
         return np.empty((0, 2), dtype=np.int64)
-    return np.column_stack([labels.indices([pair[side] for pair in listed]) for side in (0, 1)])
+    return pairs_of_labels(post.graph, listed)
 
 
 def labels_of(post: Posterior, nodes: Sequence[int] | Nodes) -> list[Any]:
@@ -112,6 +112,16 @@ def check_top(top: Any, name: str = "top") -> int:
     if not isinstance(top, int | np.integer) or isinstance(top, bool) or top < 1:
         raise InputError(f"{name} must be a whole number from 1 on, not {top!r:.40}")
     return int(top)
+
+
+def refuse_sides(post: Posterior, what: str) -> None:
+    """Raise an error where an answer counts pairs that a network of two sides does not have."""
+    if post.graph.sides is not None:
+        kind = "directed" if post.graph.directed else "bipartite"
+        raise InputError(
+            f"{what} counts pairs of all members, of which many cannot be linked in a {kind} network: fit without "
+            f"{kind}=True (--{kind}) for this answer"
+        )
 
 
 def refuse_general(post: Posterior, what: str) -> None:

@@ -38,6 +38,9 @@ def sure_members(
     largest = np.zeros(len(mean), dtype=bool)
     largest[post.offsets[:-1][np.diff(post.offsets) > 0]] = True
     keep = mean >= threshold
+    if post.graph.sides is not None:
+        # A node that sends no links says nothing in that role.
+        keep &= post.graph.degrees[nodes] > 0
     if only is not None:
         keep &= post.community == only
     # The probability takes a while to compute, and only second memberships need it.

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from blockmix.errors import InputError
 from blockmix.files import write_pieces
 from blockmix.graph.attributes import NodeTable
+from blockmix.graph.graph import Graph
 from blockmix.graph.labels import Labels
 from blockmix.posterior.posterior import Posterior
 
@@ -36,12 +37,13 @@ _BREAKS_COVER = re.compile(r"[\t\n\r]")
 def write_memberships(post: Posterior, path: Path, *, threshold: float = 0.0) -> None:
     """Write node, community, mean, sd, tab separated under a header, largest membership of a node first.
 
-    The attributes of the node, where the network has some, are in further columns.
+    The attributes of the node, where the network has some, are in further columns; of a network of two sides the role
+    is one of them, and labels are without it.
     """
     nodes = np.repeat(np.arange(post.graph.n_nodes), np.diff(post.offsets))
     keep = np.asarray(post.mean) >= threshold
     columns = [
-        label_texts(post.graph.labels)[nodes[keep]],
+        plain_texts(post.graph)[nodes[keep]],
         post.community[keep],
         post.mean[keep],
         post.sd[keep],
@@ -71,22 +73,27 @@ def write_unclear(post: Posterior, path: Path, *, threshold: float = 0.1) -> Non
 
 
 def write_popularity(post: Posterior, path: Path) -> None:
-    """Write node, mean and sd of its popularity, tab separated under a header."""
-    columns = [label_texts(post.graph.labels), post.popularity_mean, post.popularity_sd]
-    write_pieces(path, _table("node\tmean\tsd", "%s\t%.6g\t%.6g\n", columns), follow=False)  # type: ignore[arg-type]
+    """Write node, mean and sd of its popularity, tab separated under a header; with two sides the role as well."""
+    columns: list[Any] = [plain_texts(post.graph), post.popularity_mean, post.popularity_sd]
+    header, row = "node\tmean\tsd", "%s\t%.6g\t%.6g"
+    if post.graph.sides is not None:
+        header, row = f"{header}\trole", f"{row}\t%s"
+        columns.append(np.array(post.graph.sides.roles(np.arange(post.graph.n_nodes)), dtype=object))
+    write_pieces(path, _table(header, row + "\n", columns), follow=False)
 
 
 def write_held_out(post: Posterior, path: Path) -> None:
     """Write node_a, node_b, link (1 or 0) and predicted probability; no rows if nothing was held out.
 
-    Where links have weights the weight of the pair and the expected one follow.
+    Where links have weights the weight of the pair and the expected one follow. In a directed network the link is from
+    node_a to node_b.
     """
     columns: list[NDArray[Any]] = []
     header, row = "node_a\tnode_b\tlink\tprobability", "%s\t%s\t%d\t%.6g"
     if post.weight_law is not None:
         header, row = f"{header}\tweight\texpected_weight", f"{row}\t%.10g\t%.6g"
     if post.held_out is not None:
-        names, held_out = label_texts(post.graph.labels), post.held_out
+        names, held_out = plain_texts(post.graph), post.held_out
         a, b = held_out.pairs[:, 0], held_out.pairs[:, 1]
         columns = [names[a], names[b], held_out.links.astype(np.int64), held_out.probability]
         if held_out.weights is not None:
@@ -95,20 +102,20 @@ def write_held_out(post: Posterior, path: Path) -> None:
 
 
 def prediction_table(
-    labels: Labels, pairs: NDArray[np.int64], values: Mapping[str, NDArray[np.float64]]
+    graph: Graph, pairs: NDArray[np.int64], values: Mapping[str, NDArray[np.float64]]
 ) -> Iterator[str]:
     """Return the text of node_a, node_b and these values for pairs of node numbers, in pieces."""
-    names = label_texts(labels)
+    names = plain_texts(graph)
     columns = [names[pairs[:, 0]], names[pairs[:, 1]], *values.values()]
     header = "\t".join(("node_a", "node_b", *values))
     return _table(header, "\t".join(("%s", "%s", *["%.6g"] * len(values))) + "\n", columns)
 
 
 def write_predictions(
-    path: Path, labels: Labels, pairs: NDArray[np.int64], values: Mapping[str, NDArray[np.float64]]
+    path: Path, graph: Graph, pairs: NDArray[np.int64], values: Mapping[str, NDArray[np.float64]]
 ) -> None:
     """Write node_a, node_b and these values, tab separated under a header."""
-    write_pieces(path, prediction_table(labels, pairs, values))
+    write_pieces(path, prediction_table(graph, pairs, values))
 
 
 def text_names(post: Posterior) -> tuple[str, ...]:
@@ -135,6 +142,15 @@ def write_text_files(post: Posterior, folder: Path, *, threshold: float = 0.1) -
     return failures
 
 
+def plain_texts(graph: Graph) -> NDArray[np.object_]:
+    """Return the label of every node as text for a table, without the role that it may have."""
+    if graph.sides is None or not graph.sides.named:
+        return label_texts(graph.labels)
+    return _safe(
+        np.array([str(label) for label in graph.sides.plain(graph.labels)], dtype=object), _BREAKS_TABLE
+    )
+
+
 def label_texts(labels: Labels, breaking: re.Pattern[str] = _BREAKS_TABLE) -> NDArray[np.object_]:
     """Return every label as text. One that would break the file is quoted as in CSV.
 
@@ -143,9 +159,13 @@ def label_texts(labels: Labels, breaking: re.Pattern[str] = _BREAKS_TABLE) -> ND
     """
     texts = np.empty(len(labels), dtype=object)
     texts[:] = list(map(str, labels))
-    if labels.kind == "text":
-        for node in [i for i, text in enumerate(texts) if breaking.search(text)]:
-            texts[node] = '"' + texts[node].replace('"', '""') + '"'
+    return _safe(texts, breaking) if labels.kind == "text" else texts
+
+
+def _safe(texts: NDArray[np.object_], breaking: re.Pattern[str]) -> NDArray[np.object_]:
+    """Quote texts that would break a file, in place."""
+    for node in [i for i, text in enumerate(texts) if breaking.search(text)]:
+        texts[node] = '"' + texts[node].replace('"', '""') + '"'
     return texts
 
 

@@ -35,7 +35,8 @@ class Exports:
         """Return the network as a networkx graph with the memberships as node attributes.
 
         Node attributes: `community` and `membership`, the largest one; `memberships` and `memberships_sd`, all of
-        them by community.
+        them by community. A directed network is a networkx.DiGraph, and these attributes are there for both roles, with
+        `out_` and `in_` in front.
         """
         from blockmix.posterior.export.networks import to_networkx
 

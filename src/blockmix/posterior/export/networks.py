@@ -12,8 +12,10 @@ import numpy as np
 
 from blockmix.errors import optional
 from blockmix.files import write_pieces
+from blockmix.graph.convert import to_networkx as to_networkx_graph
 from blockmix.graph.graph import Graph
 from blockmix.graph.query import upper_weights
+from blockmix.graph.sides.tables import ROLE
 
 if TYPE_CHECKING:
     from blockmix.posterior.posterior import Posterior
@@ -28,7 +30,23 @@ _KEYS = (
 def to_networkx(post: Posterior) -> Any:
     """Make a networkx graph, see `Posterior.to_networkx`."""
     optional("networkx", "to_networkx", 'pip install "blockmix[networkx]"')
-    network = post.graph.to_networkx()
+    if post.graph.directed:
+        return _directed(post)
+    return _with_memberships(post, post.graph.to_networkx())
+
+
+def _directed(post: Posterior) -> Any:
+    """Make a networkx.DiGraph whose nodes have the attributes of both roles, with out_ and in_ in front."""
+    sides, network = post.graph.sides, post.graph.to_networkx()
+    assert sides is not None
+    places = _with_memberships(post, to_networkx_graph(post.graph.without_sides()))
+    names, roles = sides.plain(post.graph.labels), sides.roles(np.arange(post.graph.n_nodes))
+    for name, role, (_, known) in zip(names, roles, places.nodes(data=True), strict=True):
+        network.nodes[name].update({f"{role}_{key}": value for key, value in known.items() if key != ROLE})
+    return network
+
+
+def _with_memberships(post: Posterior, network: Any) -> Any:
     attributes = {} if post.graph.attributes is None else dict(post.graph.attributes)
     for a, label in enumerate(network.nodes):
         known = {name: attribute[a] for name, attribute in attributes.items()}
@@ -56,8 +74,9 @@ def to_cdlib(post: Posterior, *, threshold: float = 0.1) -> Any:
         "sampler": post.provenance.get("sampler"),
         "seed": post.provenance.get("seed"),
     }
+    network = _with_memberships(post, to_networkx_graph(post.graph.without_sides()))
     return cdlib.NodeClustering(
-        list(post.communities(threshold, complete=True).values()), graph=to_networkx(post), method_name="blockmix",
+        list(post.communities(threshold, complete=True).values()), graph=network, method_name="blockmix",
         method_parameters=settings, overlap=True,
     )  # fmt: skip
 

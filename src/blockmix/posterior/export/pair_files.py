@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -13,27 +13,35 @@ from blockmix.graph.labels import Labels
 from blockmix.graph.reading.dialect import sniff_separator, split_fields
 from blockmix.graph.reading.parser import BLANKS
 from blockmix.graph.reading.source import Source
+from blockmix.graph.sides.sides import Sides
 
 _REMEDY = "Write two node labels per line, separated by a blank, a tab, a comma, a semicolon or a pipe."
 _LOOSE = bytes.maketrans(b',;|"', b"    ")
 # First lines that name columns, as in the tables blockmix writes itself.
 _COLUMN_NAMES = ("node_a", "node_b"), ("source", "target"), ("from", "to"), ("src", "dst")
 _LOOKED_UP_AT_ONCE = 4096
+# Turns labels into nodes, or raises an `InputError`.
+Finder = Callable[[list[str]], NDArray[np.int64]]
 
 
-def read_pairs(path: str | Path, labels: Labels) -> NDArray[np.int64]:
+def read_pairs(path: str | Path, labels: Labels, sides: Sides | None = None) -> NDArray[np.int64]:
     """Read the pairs of a file, plain or compressed, as node numbers, one row each; "-" reads standard input.
 
     Lines that start with # or % are comments and columns after the second are ignored. A label that is not in
-    the network, or a node paired with itself, is a `GraphFormatError` that names the line.
+    the network, or a node paired with itself, is a `GraphFormatError` that names the line. With `sides` the first label
+    is looked up on the first of them.
     """
     parts = []
     with Source(str(path), allow_empty=True) as source:
-        for numbers, fields in _batches(source, labels):
+        for numbers, fields in _batches(source, labels if sides is None else sides.plain_labels(labels)):
             first, second = ([pair[side] for pair in fields] for side in (0, 1))
-            found = [_nodes(source.name, numbers, names, labels) for names in (first, second)]
+            looked = [labels.indices if sides is None else sides.finder(labels, side) for side in (0, 1)]
+            found = [
+                _nodes(source.name, numbers, names, look)
+                for names, look in zip((first, second), looked, strict=True)
+            ]
             pairs = np.column_stack(found)
-            same = pairs[:, 0] == pairs[:, 1]
+            same = pairs[:, 0] == pairs[:, 1] if sides is None else ~sides.joins(pairs)
             if same.any():
                 at = int(np.argmax(same))
                 raise GraphFormatError(
@@ -104,22 +112,22 @@ def _names_columns(first: list[str], labels: Labels) -> bool:
     return False
 
 
-def _nodes(source: str, numbers: list[int], names: list[str], labels: Labels) -> NDArray[np.int64]:
+def _nodes(source: str, numbers: list[int], names: list[str], look: Finder) -> NDArray[np.int64]:
     """Look up the nodes with these labels, many at once, and one by one where that fails."""
     nodes = np.empty(len(names), dtype=np.int64)
     for begin in range(0, len(names), _LOOKED_UP_AT_ONCE):
         part = names[begin : begin + _LOOKED_UP_AT_ONCE]
         try:
-            nodes[begin : begin + len(part)] = labels.indices(part)
+            nodes[begin : begin + len(part)] = look(part)
         except InputError:
-            raise _unknown(source, numbers[begin:], part, labels) from None
+            raise _unknown(source, numbers[begin:], part, look) from None
     return nodes
 
 
-def _unknown(source: str, numbers: list[int], names: list[str], labels: Labels) -> GraphFormatError:
+def _unknown(source: str, numbers: list[int], names: list[str], look: Finder) -> GraphFormatError:
     for number, name in zip(numbers, names, strict=False):
         try:
-            labels.index(name)
+            look([name])
         except InputError:
             return GraphFormatError(
                 "no node of the network has this label",

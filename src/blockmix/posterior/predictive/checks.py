@@ -123,6 +123,9 @@ def predictive_checks(post: Posterior, replicates: int = REPLICATES, seed: int =
     observed = statistics(ego, chosen, graph.has_edges, rng)
     if (graph.degrees > 0).all():
         observed[NAMES.index("nodes without links")] = np.nan
+    if graph.sides is not None:
+        # The neighbours of a node are on one side: no two of them are linked.
+        observed[NAMES.index("clustering")] = np.nan
     ranking = Ranking(post) if can_rank(post) else None
     if ranking is not None:
         observed = np.append(observed, ranking.auc(ranking.is_link))
@@ -176,7 +179,7 @@ def _drawn(
 ) -> Iterator[NDArray[np.float64]]:
     """Draw the links of the chosen nodes, and the held-out and matched pairs that are links, network by network."""
     for sample, count in samples:
-        replicator = Replicator(sample, chosen.nodes)
+        replicator = Replicator(sample, chosen.nodes, post.graph.sides)
         chances = np.empty(0) if ranking is None else ranking.chances(sample)
         for _ in range(count):
             ego = replicator.draw(rng)

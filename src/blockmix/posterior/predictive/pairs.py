@@ -14,6 +14,7 @@ from blockmix.evaluate import CalibrationTable, DegreeCalibration, Scores, calib
 from blockmix.evaluate.null_models import NullComparison, compare_with_null
 from blockmix.graph.labels import Label
 from blockmix.graph.query import checked_pairs
+from blockmix.graph.sides.sides import check_across, first_side, node_pairs
 from blockmix.tables.popular import PopularPredictor
 from blockmix.tables.predictor import Predictor
 
@@ -31,17 +32,15 @@ class Predictions:
     def link_probability(self, pairs: Iterable[Sequence[Label]] | NDArray[Any]) -> NDArray[np.float64]:
         """Return the probability that each pair of labels is linked, averaged over the samples kept of every chain.
 
-        Chains count by `chain_weights`.
+        Chains count by `chain_weights`. In a directed network the pair (a, b) is the link from a to b, in one of two
+        kinds of nodes the first label is of the first kind.
         """
         listed = pairs if isinstance(pairs, np.ndarray) else list(pairs)
         if len(listed) == 0:
             return np.zeros(0)
         if any(isinstance(pair, str) or not hasattr(pair, "__len__") or len(pair) != 2 for pair in listed):
             raise InputError("link_probability takes pairs of node labels, two to a pair")
-        labels = self._post.graph.labels
-        first = labels.indices([pair[0] for pair in listed])
-        second = labels.indices([pair[1] for pair in listed])
-        return self.node_link_probability(np.column_stack([first, second]))
+        return self.node_link_probability(node_pairs(self._post.graph, listed))
 
     def node_link_probability(self, pairs: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the same as `link_probability` for node numbers, an array of shape (n, 2)."""
@@ -50,6 +49,7 @@ class Predictions:
         if same.any():
             label = self._post.graph.labels[int(pairs[int(np.argmax(same)), 0])]
             raise InputError(f"a node has no link to itself: the pair ({label}, {label}) cannot be predicted")
+        check_across(self._post.graph, pairs)
         if not all(self._post.draws) or not self._post.draws:
             raise InputError("this run kept no samples: it was stopped during warm-up; fit for longer")
         total = np.zeros(len(pairs))
@@ -67,7 +67,7 @@ class Predictions:
         return (
             Predictor(self.unlinked)
             if self._post.popularity_mean is None
-            else PopularPredictor(self.unlinked)
+            else PopularPredictor(self.unlinked, first=first_side(self._post.graph))
         )
 
     @cached_property
@@ -129,5 +129,6 @@ class Predictions:
         if held_out is None or not 0 < np.count_nonzero(held_out.links) < len(held_out.links):
             return None
         return compare_with_null(
-            held_out.probability, held_out.pairs, held_out.links, self.training_degrees, held_out.density
-        )
+            held_out.probability, held_out.pairs, held_out.links, self.training_degrees, held_out.density,
+            first_side(self._post.graph),
+        )  # fmt: skip

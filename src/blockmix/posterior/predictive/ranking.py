@@ -42,9 +42,16 @@ class Ranking:
         self.ranks = rankdata(predicted)
         degrees = graph.degrees.astype(np.float64)
         products = degrees[self.pairs].prod(axis=1)
-        # Sum of d_a d_b over all pairs of different nodes less that over links.
+        # Sum of d_a d_b over all pairs that may be linked less that over links.
         edges = graph.edges()
-        total = (degrees.sum() ** 2 - (degrees**2).sum()) / 2.0 - degrees[edges].prod(axis=1).sum()
+        total = (degrees.sum() ** 2 - (degrees**2).sum()) / 2.0
+        if graph.sides is not None:
+            first = graph.sides.first
+            total = (
+                degrees[:first].sum() * degrees[first:].sum()
+                - degrees[graph.sides.self_pairs()].prod(axis=1).sum()
+            )
+        total -= degrees[edges].prod(axis=1).sum()
         chance = len(links) / graph.n_edges
         # The log of how much rarer a non-link is in the collection than in the network, against a link.
         with np.errstate(divide="ignore"):

@@ -3,7 +3,8 @@
 Given the parameters, links are those pairs that a Poisson process has a point at: one process for each community and
 one for the background, (D2) and (D3). A node a has Poisson many points in community k, of mean rate_k theta_ak sum_b
 theta_bk, and the other end of each is drawn in proportion to theta_bk. If both ends are among the chosen nodes, the
-pair is drawn from each of them, and only the draw of the smaller one counts. In the assortative model points are then
+pair is drawn from each of them, and only the draw of the smaller one counts. In a network of two sides points within a
+side do not count. In the assortative model points are then
 thinned to the probability (M1). The time is that of the links of the chosen nodes, and the parameters are prepared
 once for all draws.
 """
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 from blockmix.errors import InputError
 from blockmix.generators.draw import CommunityCandidates, thin
 from blockmix.generators.popular import with_popularity
+from blockmix.graph.sides.sides import Sides
 from blockmix.tables.samples import PosteriorSample
 
 # Samples with a rest list it for every community here: more entries than this would not fit.
@@ -57,7 +59,10 @@ def sample_memberships(sample: PosteriorSample, communities: int) -> Any:
 class Replicator:
     """Draw the links of some nodes from one posterior sample, as often as asked."""
 
-    def __init__(self, sample: PosteriorSample, chosen: NDArray[np.int64]) -> None:
+    def __init__(
+        self, sample: PosteriorSample, chosen: NDArray[np.int64], sides: Sides | None = None
+    ) -> None:
+        self.sides = sides
         strengths = sample.strengths.astype(np.float64)
         if strengths.ndim == 2:
             raise InputError(
@@ -88,6 +93,8 @@ class Replicator:
         is_chosen = np.zeros(self.nodes, dtype=bool)
         is_chosen[self.chosen] = True
         keep = (owner != other) & (~is_chosen[other] | (owner < other))
+        if self.sides is not None:
+            keep &= self.sides.joins(np.column_stack((owner, other)))
         owner, other = owner[keep], other[keep]
         if not self.popular:
             kept = self._thinned(owner, other, rng)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from blockmix.errors import InputError
 from blockmix.evaluate.weights import WeightScores, score_weights
 from blockmix.graph.query import checked_pairs
+from blockmix.graph.sides.sides import check_across
 from blockmix.posterior.answers.shares import node_pairs
 from blockmix.tables.popular import PopularPredictor
 
@@ -34,6 +35,7 @@ def node_expected_weight(post: Posterior, pairs: NDArray[np.int64]) -> NDArray[n
     if weight_law(post) is None or not isinstance(predictor, PopularPredictor):
         raise InputError("this result is of links without weights: fit a network with weights")
     pairs = checked_pairs(pairs, post.graph.n_nodes)
+    check_across(post.graph, pairs)
     if (pairs[:, 0] == pairs[:, 1]).any():
         raise InputError("a node has no link to itself: such a pair cannot be predicted")
     if not post.draws or not all(post.draws):

@@ -48,6 +48,8 @@ def _of_every_node(post: Posterior) -> NDArray[np.int64]:
         if popular is not None:
             score += link_rate(post.background_mean) * np.outer(popular[rows], popular)
         score[np.arange(len(rows)), rows] = -np.inf
+        if post.graph.sides is not None:
+            score[~post.graph.sides.joins_all(rows, nodes)] = -np.inf
         linked = links[rows].tocoo()
         score[linked.row, linked.col] = -np.inf
         best = np.argsort(-score, axis=1, kind="stable")[:, :few]

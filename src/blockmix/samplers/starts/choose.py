@@ -22,7 +22,7 @@ FEWEST = 2
 def choose_communities(graph: Graph, seed: int, workers: Workers | None = None) -> int:
     """Count the communities in the hard partition of the highest integrated likelihood; return at least two."""
     salt = int(np.random.default_rng(seed).integers(0, 2**32))
-    return count_communities(Levels(graph, salt, Workers(1) if workers is None else workers))
+    return count_communities(Levels(graph.without_sides(), salt, Workers(1) if workers is None else workers))
 
 
 def count_communities(levels: Levels) -> int:

@@ -4,6 +4,9 @@ From a random start some communities stay merged and others split for longer tha
 by local moving at a high resolution, and the groups are grouped again at lower and lower resolutions. Of all these
 partitions, and of the best cuts through the tree they make (`dendrogram.py`), the one with at most K parts and the
 highest integrated likelihood is used (Traag, Van Dooren and Nesterov 2011; Daudin, Picard and Robin 2008).
+
+A network of two sides is partitioned as if any two nodes could be linked: a resolution, which is tried at all values,
+and the strengths, which are integrated out, take in that half of the pairs of a part are none.
 """
 
 from __future__ import annotations
@@ -40,6 +43,7 @@ def find_parts(
     """Find a part in 0..K-1 for every node; isolated nodes are spread at random."""
     if graph.n_edges == 0:
         return rng.integers(0, communities, graph.n_nodes)
+    graph = graph.without_sides()
     levels = Levels(graph, int(rng.integers(0, 2**32)), Workers(1) if workers is None else workers)
     parts = parts_of(levels, communities).astype(np.int64)
     isolated = np.flatnonzero(graph.degrees == 0)

@@ -235,7 +235,12 @@ def test_rates_background_and_spread_are_learned_with_the_rest(edges, nodes, eta
                 ids, weights = state.rows.words[:, ::2], state.rows.weights[:, 1::2]
                 first = np.where(ids == 0, weights, 0.0).sum(axis=1, where=np.cumprod(ids >= 0, axis=1) > 0)
                 values.append(
-                    (state.rows.total.astype(float), first.astype(float), state.rates.copy(), state.rho)
+                    (
+                        state.rows.total.astype(float),
+                        first.astype(float),
+                        state.rates.copy(),
+                        float(state.rho[0]),
+                    )
                 )
     found = functions(*map(np.array, zip(*values, strict=True))).reshape(40, -1, exact.shape[1]).mean(axis=1)
     assert agree(found, exact)

@@ -20,8 +20,10 @@ TITLES = {"graphml": "GraphML", "gexf": "GEXF", "gml": "GML", "pajek": "Pajek"}
 _DECLARATIONS = re.compile(rb"<!(DOCTYPE|ENTITY)", re.IGNORECASE)
 
 
-def read_by_networkx(source: Source, kind: str, weights: str | None = None) -> Graph:
-    """Read a file of one of these formats, with the attributes of its nodes."""
+def read_by_networkx(
+    source: Source, kind: str, weights: str | None = None, sides: str | None = None
+) -> Graph:
+    """Read a file of one of these formats, with the attributes of its nodes; `sides` as in `graph.sides.making`."""
     title = TITLES[kind]
     networkx = optional("networkx", f"reading {title}", 'pip install "blockmix[networkx]"')
     data = source.content(MOST_BYTES)
@@ -38,7 +40,7 @@ def read_by_networkx(source: Source, kind: str, weights: str | None = None) -> G
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             network, note = readers[kind](networkx, data)
-        graph = from_networkx(network, weights)
+        graph = from_networkx(network, weights, sides)
     except (MemoryError, RecursionError):
         raise
     except InputError as error:

@@ -32,7 +32,7 @@ def with_doubts(graph: Graph, header_unknown: bool) -> Graph:
     'sender' and 'to' in the first line occur nowhere else: if they name columns, say header=True (--header)
     a node is called 'nan' (1 link): if these cells have no value, remove their lines
     """
-    if graph.summary is None or graph.labels.kind != "text":
+    if graph.summary is None or graph.labels.kind != "text" or graph.sides is not None:
         return graph
     notes = [
         *(_unknown_header(graph) if header_unknown else []),

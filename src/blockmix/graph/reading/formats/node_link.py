@@ -27,22 +27,25 @@ _IDS = ("id", "name", "key", "label")
 _SKIPPED = {"source", "target", "from", "to"}
 
 
-def read_json(source: Source, weights: str | None = None) -> Graph:
-    """Read a network from JSON; `weights` names a value of the links, in a list of pairs it is the third entry."""
+def read_json(source: Source, weights: str | None = None, kind: str | None = None) -> Graph:
+    """Read a network from JSON; `weights` names a value of the links, in a list of pairs it is the third entry.
+
+    `kind` is that of `graph.sides.making`.
+    """
     found = _parsed(source)
     if isinstance(found, list):
-        return _of_pairs(source, found, weights)
+        return _of_pairs(source, found, weights, kind)
     elements = found.get("elements")
     if isinstance(elements, dict):
         # Cytoscape keeps the values of a node or link under "data".
         return _of_records(
-            source, _unwrapped(elements.get("nodes")), _unwrapped(elements.get("edges")), weights
+            source, _unwrapped(elements.get("nodes")), _unwrapped(elements.get("edges")), weights, kind
         )
     key = next((key for key in _LINKS if isinstance(found.get(key), list)), None)
     if key is None:
         listed = ", ".join(readable(str(name)) for name in list(found)[:8]) or "none"
         _refuse(source, f"this JSON has no list of links; its keys are: {listed}")
-    return _of_records(source, found.get("nodes"), found[key], weights)
+    return _of_records(source, found.get("nodes"), found[key], weights, kind)
 
 
 def _parsed(source: Source) -> Any:
@@ -72,9 +75,9 @@ def _unwrapped(records: Any) -> Any:
     return [record.get("data") if isinstance(record, dict) else record for record in records]
 
 
-def _of_pairs(source: Source, pairs: list[Any], weights: str | None) -> Graph:
+def _of_pairs(source: Source, pairs: list[Any], weights: str | None, kind: str | None) -> Graph:
     if all(isinstance(pair, dict) for pair in pairs):
-        return _of_records(source, None, pairs, weights)
+        return _of_records(source, None, pairs, weights, kind)
     for place, pair in enumerate(pairs):
         if not isinstance(pair, list) or len(pair) < 2 or not all(_is_label(end) for end in pair[:2]):
             _refuse(
@@ -83,14 +86,14 @@ def _of_pairs(source: Source, pairs: list[Any], weights: str | None) -> Graph:
             )
     ends, note = [(pair[0], pair[1]) for pair in pairs], "JSON list of pairs"
     if weights is None:
-        return _made(source, ends, None, note, sum(len(pair) > 2 for pair in pairs))
+        return _made(source, ends, None, note, sum(len(pair) > 2 for pair in pairs), kind=kind)
     if weights != USUAL_WEIGHTS:
         _refuse(
             source,
             f"a list of pairs has no values with names, such as {weights!r:.60}; give True for its third entries",
         )
     values = _weights(source, [pair[2] if len(pair) > 2 else None for pair in pairs], "entry", "third entry")
-    return _made(source, ends, None, note, sum(len(pair) > 3 for pair in pairs), values)
+    return _made(source, ends, None, note, sum(len(pair) > 3 for pair in pairs), values, kind)
 
 
 def _weights(source: Source, values: list[Any], what: str, name: str) -> NDArray[np.float64]:
@@ -105,7 +108,7 @@ def _weights(source: Source, values: list[Any], what: str, name: str) -> NDArray
     return np.array(values, dtype=np.float64)
 
 
-def _of_records(source: Source, nodes: Any, links: Any, weights: str | None) -> Graph:
+def _of_records(source: Source, nodes: Any, links: Any, weights: str | None, kind: str | None) -> Graph:
     if not isinstance(links, list):
         _refuse(source, "the links are not a list")
     names, table = _nodes(source, nodes)
@@ -125,7 +128,7 @@ def _of_records(source: Source, nodes: Any, links: Any, weights: str | None) -> 
     values = None
     if weights is not None:
         values = _weights(source, [link.get(weights) for link in links], "link", f"value {readable(weights)}")
-    graph = _made(source, ends, names, "JSON node-link", extra, values)
+    graph = _made(source, ends, names, "JSON node-link", extra, values, kind)
     return graph if names is None or table is None else with_table(graph, names, table)
 
 
@@ -164,7 +167,7 @@ def _by_place(source: Source, pair: tuple[Any, ...], names: list[Any], number: i
 
 def _made(
     source: Source, ends: list[Any], names: list[Any] | None, note: str, extra: int,
-    weights: NDArray[np.float64] | None = None,
+    weights: NDArray[np.float64] | None = None, kind: str | None = None,
 ) -> Graph:  # fmt: skip
     try:
         flat = node_labels([end for pair in ends for end in pair], "links").reshape(-1, 2)
@@ -172,7 +175,7 @@ def _made(
         notes = (*source.notes, f"read as {note}")
         if extra:
             notes += (f"other values of {extra:,} links ignored",)
-        return graph_from_ends(flat, isolated, source=source.name, notes=notes, weights=weights)
+        return graph_from_ends(flat, isolated, source=source.name, notes=notes, weights=weights, kind=kind)
     except GraphFormatError:
         raise
     except InputError as error:

@@ -38,7 +38,9 @@ def read_parquet(source: Source, dialect: Dialect, isolated: NDArray[Any] | None
             path=source.name,
             remedy="Write it again, or copy it again if it may be cut short.",
         ) from None
-    return graph_of_frame(frame, names, places, source.name, (*source.notes, "read as Parquet"), isolated)
+    return graph_of_frame(
+        frame, names, places, source.name, (*source.notes, "read as Parquet"), isolated, dialect.kind
+    )
 
 
 def chosen_columns(names: list[str], dialect: Dialect, path: str) -> tuple[int, int, int]:
@@ -61,6 +63,7 @@ def graph_of_frame(
     source: str,
     notes: tuple[str, ...],
     isolated: NDArray[Any] | None = None,
+    kind: str | None = None,
 ) -> Graph:
     """Make a network of the columns at these places of a pandas or polars frame."""
     sides = [_labels(frame[names[place]], names[place], source) for place in places[:2]]
@@ -74,7 +77,7 @@ def graph_of_frame(
         sides = [side.astype(object) for side in sides]
     graph = graph_from_ends(
         np.stack(sides, axis=1), isolated, source=source, extra_columns=len(frame) if ignored else 0,
-        ignored_columns=tuple(ignored), notes=notes, weights=weights,
+        ignored_columns=tuple(ignored), notes=notes, weights=weights, kind=kind,
     )  # fmt: skip
     if graph.n_nodes == 0:
         raise GraphFormatError("the table has no rows", path=source, remedy="Give one link a row.")

@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from blockmix.errors import InputError
 from blockmix.posterior.answers.of_links import link_rate, link_weights, strength_matrix
 from blockmix.posterior.answers.placing.chain import MOST_UNITS, Evidence, Scratch, place_node
+from blockmix.posterior.answers.shares import refuse_sides
 from blockmix.posterior.answers.table import Answer
 
 if TYPE_CHECKING:
@@ -139,6 +140,7 @@ class _Placing:
 
 def transform(post: Posterior, links: Any, seed: int) -> Answer:
     """See `Posterior.transform`."""
+    refuse_sides(post, "the place of a new node")
     listed = links.items() if isinstance(links, Mapping) else [("new", links)]
     placing, rng = _Placing(post), np.random.default_rng(seed)
     columns: dict[str, list[Any]] = {"node": [], "community": [], "share": [], "sd": []}

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from blockmix.engines.contract import Engine, add_up
 from blockmix.samplers.scir.concentration import ConcentrationMove
 from blockmix.samplers.scir.cpu import commit_rows, isolated_places
-from blockmix.samplers.scir.popularity.frame import MOST_UNITS, UNITS, Frame, Work, new_scratch
+from blockmix.samplers.scir.popularity.frame import LOGS, MOST_UNITS, UNITS, Frame, Work, new_scratch
 from blockmix.samplers.scir.popularity.kernels import BACKGROUND_HELD_DOWN, BACKGROUND_SHARE, Measures
 from blockmix.samplers.scir.popularity.problem import PopularityProblem, PopularityState, Sweep, rescale
 from blockmix.samplers.scir.popularity.rates import (
@@ -36,7 +36,7 @@ class CpuKernels:
         self.fresh = empty_rows(problem.most_at_once, slots)
         self.changes = np.zeros((threads, k + 1, 2), dtype=np.int64)
         self.pairs = np.zeros((threads, k + 1, 3), dtype=np.int64)
-        self.sums = np.zeros((threads, 3), dtype=np.int64)
+        self.sums = np.zeros((threads, LOGS + 2), dtype=np.int64)
         largest, weights = int(degrees.max(initial=0)), problem.weights
         self.tally = np.zeros((threads, MOST_UNITS + 1 if weights.law == AMOUNTS else 0), dtype=np.int64)
         most = weights.most_units(problem.shard.network.offsets)
@@ -52,7 +52,7 @@ class CpuKernels:
         ]
         self.members = np.zeros((k + 1, 2))
         self.units = np.zeros(2)
-        self.predictor = PopularPredictor(*isolated_places(problem.shard))
+        self.predictor = PopularPredictor(*isolated_places(problem.shard), first=problem.first)
         self.concentration = ConcentrationMove(degrees, k, self.workers, engine.comm, problem.degree_counts)
 
     def _frame(self, state: PopularityState, sweep: Sweep) -> Frame:
@@ -97,37 +97,51 @@ class CpuKernels:
         for sums in (self.pairs, self.sums):
             add_up(sums, self.engine.comm)
         learned = problem.model.background is None
-        weight = sweep.settings.non_link_weight
+        weight, two_sides = sweep.settings.non_link_weight, problem.first > 0
         update_rates(
-            k + learned, self.pairs, self.members, problem.rate_prior, weight, sweep.key, state.rates
+            k + learned,
+            self.pairs,
+            self.members,
+            problem.rate_prior,
+            weight,
+            two_sides,
+            sweep.key,
+            state.rates,
         )
         if learned and sweep.warm_up and state.sweep < BACKGROUND_HELD_DOWN:
-            most = (
-                BACKGROUND_SHARE * problem.weights.total / pair_exposure(k, self.pairs, self.members, weight)
-            )
-            state.rates[k] = min(state.rates[k], most)
+            exposure = pair_exposure(k, self.pairs, self.members, weight, two_sides)
+            state.rates[k] = min(state.rates[k], BACKGROUND_SHARE * problem.weights.total / exposure)
         units = self.pairs[:, :, UNITS].sum(axis=0)
         self.units[:] = units.sum(), units[:k].sum()
         self.pairs[:] = 0
         if problem.weights.law == AMOUNTS:
             draw_unit(state.unit, Tally.of(self.tally, problem.weights.total), sweep.key)
             self.tally[:] = 0
-        logs = int(self.sums[:, 2].sum()) / FIXED_POINT
+        nodes = problem.nodes_of_sides
+        logs = self.sums[:, LOGS : LOGS + len(nodes)].sum(axis=0) / FIXED_POINT
         if learned:
-            logs += problem.all_nodes * self._rescale(state, sweep)
-        state.rho = update_spread(
-            state.rho, float(problem.all_nodes), logs, float(self.members[k, 0]), sweep.key
-        )
+            logs += nodes * self._rescale(state, sweep)
+        for side, many in enumerate(nodes.tolist()):
+            state.rho[side] = update_spread(
+                state.rho[side], float(many), logs[side], float(self.members[k, side]), sweep.key, side
+            )
 
-    def _rescale(self, state: PopularityState, sweep: Sweep) -> float:
-        """Make the scale move, and sum the rows anew; return the logarithm of the factor."""
-        nodes, total = float(self.problem.all_nodes), float(self.members[-1, 0])
-        t = update_scale(nodes, state.rho, total, self.problem.rate_prior, state.rates, sweep.key)
-        rescale(state, t)
+    def _rescale(self, state: PopularityState, sweep: Sweep) -> NDArray[np.float64]:
+        """Make the scale move of every side, and sum the rows anew; return the logarithms of the factors."""
+        problem = self.problem
+        nodes = problem.nodes_of_sides.astype(np.float64)
+        power = 2.0 / len(nodes)
+        t = np.zeros(len(nodes))
+        for side, count in enumerate(nodes.tolist()):
+            total = float(self.members[-1, side])
+            t[side] = update_scale(
+                count, state.rho[side], total, power, problem.rate_prior, state.rates, sweep.key, side
+            )
+            rescale(state, float(t[side]), problem.side(side), power)
         state.sums[:] = 0
 
         def add(worker: int, begin: int, end: int) -> None:
-            add_rows_range(begin, end, state.rows, self.changes[worker])
+            add_rows_range(begin, end, problem.first, state.rows, self.changes[worker])
 
         self.workers.share(self.problem.nodes, add)
         add_up(self.changes, self.engine.comm)
@@ -142,12 +156,13 @@ class CpuKernels:
 
     def measures(self, state: PopularityState) -> Measures:
         """Add up what the workers measured."""
-        dropped, accepted = self.sums[:, :2].sum(axis=0) / FIXED_POINT / self.problem.all_nodes
+        dropped, accepted = self.sums[:, :LOGS].sum(axis=0) / FIXED_POINT / self.problem.all_nodes
         units, inside = self.units
         self.sums[:] = 0
         links = max(self.problem.links, 1)
         return Measures(
-            float(units) / links, float(inside / max(units, 1.0)), state.rho**-0.5, float(dropped), float(accepted)
+            float(units) / links, float(inside / max(units, 1.0)), float(state.rho[0]) ** -0.5, float(dropped),
+            float(accepted),
         )  # fmt: skip
 
     def forecast(

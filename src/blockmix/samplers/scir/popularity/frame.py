@@ -15,8 +15,11 @@ from blockmix.numerics.compile import inlined_lean_kernel
 from blockmix.samplers.scir.frame import MAX_BIRTHS, Node
 from blockmix.tables.layout import Index, Key, Network, Rows
 
-# Columns of `members`, and of the changes that workers gather: sums of theta_ak and of its square over all nodes.
+# Columns of `members`, and of the changes that workers gather: sums of theta_ak and of its square over all nodes. In a
+# network of two sides (DC15) they are the sums of theta_ak over the first and over the second side.
 MEMBERS, MEMBERS_SQUARED = 0, 1
+# Columns of the sums over nodes: share of phi dropped, accepted moves, and log r_a of the nodes of each side.
+DROPPED, ACCEPTED, LOGS = 0, 1, 2
 # Columns of the pair counts: units of links, sums of theta_ak theta_bk over links and over held-out pairs.
 UNITS, LINKED, HIDDEN = 0, 1, 2
 # Units of one link, at most. A link has 1 to 3 on real networks; 64 of them need a rate of 30 or more.
@@ -24,18 +27,21 @@ MOST_UNITS = 64
 
 
 class Settings(NamedTuple):
-    """What all nodes share: alpha, the shape rho of popularities, what a non-link counts, and how births are cut.
+    """What all nodes share: alpha, the shapes rho of popularities, what a non-link counts, and how births are cut.
 
-    `smallest` is the smallest size x of a birth (DC7) of a node with links and of one without, `births` the
-    expected number of larger ones. Where rows are `whole`, nothing is cut off instead.
+    `rho` has one shape for each side, twice the same where a network has no sides. `first` is the number of nodes of
+    the first side, which come first (DC15), and 0 where there are no sides. `smallest` is the smallest size x of a
+    birth (DC7) of a node with links and of one without, `births` the expected number of larger ones. Where rows are
+    `whole`, nothing is cut off instead.
     """
 
     alpha: float
-    rho: float
+    rho: tuple[float, float]
     non_link_weight: float
     smallest: tuple[float, float]
     births: tuple[float, float]
     whole: bool
+    first: int
 
 
 class Weights(NamedTuple):
@@ -66,10 +72,16 @@ class Frame(NamedTuple):
 
 
 class Exposure(NamedTuple):
-    """(DC4) What the exposures of one node have in common: its r_a, and the part of them that no community changes."""
+    """(DC4) What the exposures of one node have in common: the part of them that no community changes, `least`.
+
+    `partners` is the column of the sums over all nodes that it may be linked to, of which `own` is its r_a where it is
+    among them, else 0; `rho` is the shape of its popularity.
+    """
 
     own: float
     least: float
+    partners: int
+    rho: float
 
 
 class Scratch(NamedTuple):
@@ -103,7 +115,7 @@ class Scratch(NamedTuple):
 class Work(NamedTuple):
     """What one worker writes to: local lists, changes of `members`, pair counts, and sums over nodes.
 
-    All sums are fixed-point integers. `sums` are the share of phi dropped, accepted moves, and log r_a. `tally` has the
+    All sums are fixed-point integers. The columns of `sums` are DROPPED, ACCEPTED and LOGS. `tally` has the
     number of links of m units, and first the sum of m log x over them (DC14); it is empty but for amounts.
     """
 
@@ -147,6 +159,12 @@ def node_at(place: int, frame: Frame) -> Node:
     degree = frame.network.offsets[place + 1] - frame.network.offsets[place]
     smallest = frame.settings.smallest[0] if degree > 0 else frame.settings.smallest[1]
     return Node(place, frame.names[place], degree, frame.settings.alpha, smallest)
+
+
+@inlined_lean_kernel
+def side_of(place: int, first: int) -> int:
+    """(DC15) Return the side of a node: 1 on the second side, else 0, as in a network without sides."""
+    return 1 if 0 < first <= place else 0
 
 
 @inlined_lean_kernel

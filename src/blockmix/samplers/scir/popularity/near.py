@@ -12,7 +12,7 @@ import numpy as np
 from blockmix.numerics.compile import inlined_lean_kernel, lean_kernel
 from blockmix.samplers.scir.constants import LEAST_LISTED
 from blockmix.samplers.scir.frame import Node
-from blockmix.samplers.scir.popularity.frame import MEMBERS, Exposure, Frame, Scratch, append
+from blockmix.samplers.scir.popularity.frame import MEMBERS, Exposure, Frame, Scratch, append, side_of
 from blockmix.samplers.scir.rows import weight_in
 from blockmix.tables.layout import Index
 
@@ -99,11 +99,16 @@ def observed_sum(members: float, own: float, near: float, hidden: float, weight:
 
 @inlined_lean_kernel
 def common_exposure(node: Node, near: float, hidden: float, frame: Frame) -> Exposure:
-    """(DC4) Compute rho + eps R_a, which the exposures of all communities have in common."""
+    """(DC4), (DC15) Compute rho + eps R_a, which the exposures of all communities have in common."""
     settings = frame.settings
+    side = side_of(node.place, settings.first)
+    partners: int = MEMBERS
     own = np.float64(frame.rows.total[node.place])
-    rest = observed_sum(frame.members[-1, MEMBERS], own, near, hidden, settings.non_link_weight)
-    return Exposure(own, settings.rho + frame.rates[-1] * rest)
+    if settings.first > 0:
+        partners, own = 1 - side, np.float64(0.0)
+    rest = observed_sum(frame.members[-1, partners], own, near, hidden, settings.non_link_weight)
+    rho = settings.rho[side]
+    return Exposure(own, rho + frame.rates[-1] * rest, partners, rho)
 
 
 @inlined_lean_kernel
@@ -112,7 +117,7 @@ def set_exposures(count: int, common: Exposure, frame: Frame, scratch: Scratch) 
     for at in range(count):
         k = scratch.community[at]
         rest = observed_sum(
-            frame.members[k, MEMBERS], scratch.pi[at] * common.own, scratch.near[at], scratch.hidden[at],
+            frame.members[k, common.partners], scratch.pi[at] * common.own, scratch.near[at], scratch.hidden[at],
             frame.settings.non_link_weight,
         )  # fmt: skip
         scratch.exposure[at] = common.least + frame.rates[k] * rest
@@ -139,7 +144,7 @@ def outside_exposure(node: Node, k: Index, common: Exposure, frame: Frame, scrat
     near, hidden = 0.0, 0.0
     if scratch.seen[k] == node.place:
         near, hidden = near_in(node, k, frame)
-    rest = observed_sum(frame.members[k, MEMBERS], 0.0, near, hidden, frame.settings.non_link_weight)
+    rest = observed_sum(frame.members[k, common.partners], 0.0, near, hidden, frame.settings.non_link_weight)
     exposure: float = common.least + frame.rates[k] * rest
     return exposure
 

@@ -38,13 +38,13 @@ START_RHO = 1.0
 class PopularityState:
     """Everything a chain is: rows with popularities as totals, rates, rho, K alpha, sums over nodes, sweeps done.
 
-    The last entry of `rates` and of `sums` is the background's; `step` updates it all. `unit` are shape and rate of the
-    size of a unit (DC13), in use where weights are amounts.
+    `rho` has one entry, or one for each side (DC15). The last entry of `rates` and of `sums` is the background's;
+    `step` updates it all. `unit` are shape and rate of the size of a unit (DC13), in use where weights are amounts.
     """
 
     rows: Rows
     rates: NDArray[np.float64]
-    rho: float
+    rho: NDArray[np.float64]
     sums: NDArray[np.int64]
     concentration: float
     unit: NDArray[np.float64]
@@ -61,7 +61,10 @@ class Sweep(NamedTuple):
 
 @dataclass(frozen=True)
 class PopularityProblem:
-    """The data as this process holds them, the model, the options, and what follows from them."""
+    """The data as this process holds them, the model, the options, and what follows from them.
+
+    `first` is the number of nodes of the first side (DC15); 0 where the network has no sides.
+    """
 
     shard: Shard
     model: Model
@@ -74,6 +77,7 @@ class PopularityProblem:
     weights: LinkLaw
     all_nodes: int
     degree_counts: DegreeCounts
+    first: int
 
     @classmethod
     def of(cls, data: HeldOut, model: Model, options: PopularityOptions, engine: Engine) -> PopularityProblem:
@@ -85,7 +89,7 @@ class PopularityProblem:
         weights = LinkLaw.of(graph, model.weights)
         return cls(
             shard, model, options, prior, graph.n_edges, non_link_weight(data), batches, graph, weights, graph.n_nodes,
-            count_degrees(graph.degrees),
+            count_degrees(graph.degrees), 0 if graph.sides is None else graph.sides.first,
         )  # fmt: skip
 
     def part(self, shard: Shard) -> PopularityProblem:
@@ -96,6 +100,17 @@ class PopularityProblem:
     def nodes(self) -> int:
         """The number of nodes that this process updates; `all_nodes` are those of the network."""
         return self.shard.own
+
+    @property
+    def nodes_of_sides(self) -> NDArray[np.int64]:
+        """The number of nodes of every side; of all nodes where there are no sides."""
+        return np.array([self.first, self.all_nodes - self.first] if self.first else [self.all_nodes])
+
+    def side(self, number: int) -> slice:
+        """Return the places of the nodes of a side: of all nodes where there are no sides."""
+        if not self.first:
+            return slice(None)
+        return slice(self.first, None) if number else slice(self.first)
 
     @property
     def communities(self) -> int:
@@ -139,28 +154,42 @@ class PopularityProblem:
         total, smallest = state.concentration, self.smallest(state.concentration)
         births = (total * expint_e1(smallest[0]), total * expint_e1(smallest[1]))
         settings = Settings(
-            total / self.communities, float(state.rho), self.non_link_weight, smallest, births, self.whole
-        )
+            total / self.communities, (float(state.rho[0]), float(state.rho[-1])), self.non_link_weight, smallest,
+            births, self.whole, self.first,
+        )  # fmt: skip
         return Sweep(settings, Key(np.uint32(key[0]), np.uint32(key[1]), np.uint32(state.sweep)), warm_up)
 
 
-def rescale(state: PopularityState, t: float) -> None:
-    """(DC10) Multiply all popularities by e^t and divide all rates by e^2t."""
-    state.rows.total[:] = state.rows.total * np.float32(np.exp(t))
-    state.rates *= np.exp(-2.0 * t)
+def rescale(state: PopularityState, t: float, side: slice, power: float) -> None:
+    """(DC10), (DC15) Multiply the popularities of a side, or of all nodes, by e^t, and divide rates by e^(power t)."""
+    state.rows.total[side] = state.rows.total[side] * np.float32(np.exp(t))
+    state.rates *= np.exp(-power * t)
 
 
 def start_popularity(data: HeldOut, weights: LinkLaw) -> NDArray[np.float32]:
-    """Return popularities to start with: units over their mean, drawn towards one where there are few links."""
+    """Return popularities to start with: units over their mean, drawn towards one where there are few links.
+
+    Where the network has sides the mean is that of the side.
+    """
     graph, degrees = data.training, np.asarray(data.training.degrees, dtype=np.float64)
     if weights.law == COUNTS:
         owner = np.repeat(np.arange(graph.n_nodes), graph.degrees)
         degrees = np.bincount(owner, weights.entries, minlength=graph.n_nodes).astype(np.float64)
-    return np.asarray((degrees + START_RHO) / (degrees.mean() + START_RHO), dtype=np.float32)
+    first = 0 if graph.sides is None else graph.sides.first
+    parts = [part for part in (degrees[:first], degrees[first:]) if len(part)]
+    found = [(part + START_RHO) / (part.mean() + START_RHO) for part in parts]
+    return np.asarray(np.concatenate(found), dtype=np.float32)
 
 
-def sums_of(rows: Rows, communities: int) -> NDArray[np.int64]:
-    """Return the sums of theta_ak and of its square over all nodes, in fixed point; the last entry is that of r_a."""
+def sums_of(rows: Rows, communities: int, first: int) -> NDArray[np.int64]:
+    """Return the sums of theta_ak and of its square over all nodes, in fixed point; the last entry is that of r_a.
+
+    Where `first` nodes are of the first side: the sums of theta_ak over this and over the other (DC15).
+    """
+    if first:
+        cuts = (slice(first), slice(first, None))
+        sides = [Rows(rows.words[cut], rows.weights[cut], rows.total[cut]) for cut in cuts]
+        return np.column_stack([sums_of(side, communities, 0)[:, 0] for side in sides])
     sums = np.zeros((communities + 1, 2), dtype=np.int64)
     popularity = rows.total.astype(np.float64)
     ids = rows.words[:, ::2]
@@ -179,12 +208,15 @@ def start_rates(data: HeldOut, rows: Rows, model: Model, weights: LinkLaw) -> ND
     Links between nodes whose largest communities differ are the background's.
     """
     k, ends = model.communities, data.training.edges()
-    sums = sums_of(rows, k) / FIXED_POINT
+    sides = data.training.sides
+    sums = sums_of(rows, k, 0 if sides is None else sides.first) / FIXED_POINT
     first = rows.words[:, 0]
     inside = first[ends[:, 0]] == first[ends[:, 1]]
     units = np.ones(len(ends)) if weights.law != COUNTS else data.training.weights_of(ends)
     links = np.append(np.bincount(first[ends[inside, 0]], units[inside], minlength=k), units[~inside].sum())
-    pairs = np.maximum((sums[:, 0] ** 2 - sums[:, 1]) / 2.0, 0.0)
+    pairs = (
+        np.maximum((sums[:, 0] ** 2 - sums[:, 1]) / 2.0, 0.0) if sides is None else sums[:, 0] * sums[:, 1]
+    )
     rates = (links + 1.0) / (pairs + 1.0)
     if model.background is not None:
         rates[-1] = -np.log1p(-model.background)

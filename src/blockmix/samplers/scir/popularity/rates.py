@@ -34,6 +34,7 @@ from blockmix.samplers.scir.popularity.frame import (
     Work,
     load_row,
     node_at,
+    side_of,
 )
 from blockmix.samplers.scir.popularity.redraw import add_row
 from blockmix.samplers.scir.popularity.units import units_of_link
@@ -147,10 +148,11 @@ def merge_members(changes: np.ndarray, sums: np.ndarray, members: np.ndarray) ->
 
 
 @kernel
-def pair_exposure(k: int, pairs: np.ndarray, members: np.ndarray, weight: float) -> float:
+def pair_exposure(k: int, pairs: np.ndarray, members: np.ndarray, weight: float, two_sides: bool) -> float:
     """(DC10) Compute P_k, the sum of theta_ak theta_bk over observed pairs, a non-link counting `weight`.
 
-    `pairs` holds the counts of every worker. The sum over all pairs is (S_k^2 - Q_k)/2.
+    `pairs` holds the counts of every worker. The sum over all pairs is (S_k^2 - Q_k)/2, and with two sides the product
+    of the sums over each (DC15).
     """
     linked, hidden = 0, 0
     for worker in range(len(pairs)):
@@ -158,20 +160,23 @@ def pair_exposure(k: int, pairs: np.ndarray, members: np.ndarray, weight: float)
         hidden += pairs[worker, k, HIDDEN]
     near, unseen = linked / FIXED_POINT, hidden / FIXED_POINT
     every = 0.5 * (members[k, MEMBERS] * members[k, MEMBERS] - members[k, MEMBERS_SQUARED])
+    if two_sides:
+        every = members[k, 0] * members[k, 1]
     exposure: float = weight * max(every - near - unseen, 0.0) + near
     return exposure
 
 
 @kernel
 def update_rates(
-    end: int, pairs: np.ndarray, members: np.ndarray, prior: np.ndarray, weight: float, key: Key, rates: np.ndarray
+    end: int, pairs: np.ndarray, members: np.ndarray, prior: np.ndarray, weight: float, two_sides: bool, key: Key,
+    rates: np.ndarray,
 ) -> None:  # fmt: skip
     """(DC10) Draw w_k ~ Gamma(eta_1 + L_k)/(eta_2 + P_k) for k below `end`; the background is entry K."""
     for k in range(end):
         units = 0
         for worker in range(len(pairs)):
             units += pairs[worker, k, UNITS]
-        exposure = prior[k, 1] + pair_exposure(k, pairs, members, weight)
+        exposure = prior[k, 1] + pair_exposure(k, pairs, members, weight, two_sides)
         drawn = gamma(
             prior[k, 0] + units, key.low, key.high, np.uint32(k), key.sweep, stream_word(DRAW_RATE, 0), np.uint32(0)
         )  # fmt: skip
@@ -180,9 +185,17 @@ def update_rates(
 
 @kernel
 def update_scale(
-    nodes: float, rho: float, total: float, prior: np.ndarray, rates: np.ndarray, key: Key
+    nodes: float,
+    rho: float,
+    total: float,
+    power: float,
+    prior: np.ndarray,
+    rates: np.ndarray,
+    key: Key,
+    side: int,
 ) -> float:
-    """(DC10) Draw t = log c of the scale move: popularities times c, rates by c^2, which changes no link's rate.
+    """(DC10), (DC15) Draw t = log c of the scale move: popularities times c, rates by c^power, which changes no rate of
+    a link. The power is 2, and 1 where the popularities are those of one side.
 
     A random walk whose step depends only on what the move leaves as it is: N rho and the prior of the rates.
     """
@@ -190,13 +203,13 @@ def update_scale(
     for k in range(len(rates)):
         shapes += prior[k, 0]
         weights += prior[k, 1] * rates[k]
-    step = 1.5 / math.sqrt(nodes * rho + 4.0 * shapes)
+    step = 1.5 / math.sqrt(nodes * rho + power * power * shapes)
     t, now = 0.0, -rho * total - weights
     for number in range(SCALE_STEPS):
-        word = stream_word(DRAW_SCALE, number)
+        word = stream_word(DRAW_SCALE, number + side * SCALE_STEPS)
         other = t + step * normal(key.low, key.high, np.uint32(0), key.sweep, word, np.uint32(0))
-        gain = (nodes * rho - 2.0 * shapes) * (other - t)
-        density = -rho * total * math.exp(other) - weights * math.exp(-2.0 * other)
+        gain = (nodes * rho - power * shapes) * (other - t)
+        density = -rho * total * math.exp(other) - weights * math.exp(-power * other)
         w0, _, _, _ = philox4x32(np.uint32(0), key.sweep, word, np.uint32(1), key.low, key.high)
         if math.log(uniform32(w0)) < gain + density - now:
             t, now = other, density
@@ -204,10 +217,10 @@ def update_scale(
 
 
 @lean_kernel
-def add_rows_range(begin: int, end: int, rows: Rows, changes: np.ndarray) -> None:
-    """Add the rows [begin, end) to the sums over nodes."""
+def add_rows_range(begin: int, end: int, first: int, rows: Rows, changes: np.ndarray) -> None:
+    """Add the rows [begin, end) to the sums over nodes; the `first` ones are of the first side."""
     for place in range(begin, end):
-        add_row(place, 1, rows, changes)
+        add_row(place, 1, side_of(place, first) if first > 0 else -1, rows, changes)
 
 
 @kernel
@@ -230,12 +243,12 @@ def spread_scale(nodes: float, logs: float, total: float) -> float:
 
 
 @kernel
-def update_spread(rho: float, nodes: float, logs: float, total: float, key: Key) -> float:
+def update_spread(rho: float, nodes: float, logs: float, total: float, key: Key, side: int) -> float:
     """(DC10) Move rho by a random walk on its logarithm, with a step that does not depend on rho."""
     scale = spread_scale(nodes, logs, total)
     now = spread_density(rho, nodes, logs, total)
     for step in range(SPREAD_STEPS):
-        word = stream_word(DRAW_SPREAD, step)
+        word = stream_word(DRAW_SPREAD, step + side * SPREAD_STEPS)
         z = normal(key.low, key.high, np.uint32(0), key.sweep, word, np.uint32(0))
         proposed = rho * math.exp(scale * z)
         w0, _, _, _ = philox4x32(np.uint32(0), key.sweep, word, np.uint32(1), key.low, key.high)

@@ -23,6 +23,9 @@ from blockmix.numerics.variates import gamma, levy_jump, poisson, uniform32
 from blockmix.samplers.scir.frame import MAX_BIRTHS, Batch, Node, random_words
 from blockmix.samplers.scir.local_lists import draw_sizes, keep_largest
 from blockmix.samplers.scir.popularity.frame import (
+    ACCEPTED,
+    DROPPED,
+    LOGS,
     MEMBERS,
     MEMBERS_SQUARED,
     Exposure,
@@ -31,6 +34,7 @@ from blockmix.samplers.scir.popularity.frame import (
     Work,
     load_row,
     node_at,
+    side_of,
 )
 from blockmix.samplers.scir.popularity.near import (
     append_outsider,
@@ -107,7 +111,7 @@ def draw_everywhere(node: Node, count: int, common: Exposure, frame: Frame, scra
 
 @inlined_lean_kernel
 def accept_or_restore(
-    count: int, own: int, alpha: float, word: np.uint32, frame: Frame, scratch: Scratch
+    count: int, own: int, alpha: float, rho: float, word: np.uint32, communities: int, scratch: Scratch
 ) -> tuple[bool, float]:
     """(DC8) Accept the new phi with probability min(1, (Lambda'/Lambda)^-(rho - K alpha)), or put the old ones back.
 
@@ -120,7 +124,7 @@ def accept_or_restore(
         if at < own:
             old += scratch.pi[at] * scratch.exposure[at]
     new = tilted / total
-    gain = (alpha * (len(frame.rates) - 1) - frame.settings.rho) * math.log(new / old)
+    gain = (alpha * communities - rho) * math.log(new / old)
     if gain >= 0.0 or uniform32(word) < math.exp(gain):
         return True, new
     for at in range(count):
@@ -129,22 +133,25 @@ def accept_or_restore(
 
 
 @inlined_lean_kernel
-def add_member(k: Index, theta: float, sign: int, changes: np.ndarray) -> None:
-    """Add theta_ak and its square to the changes of the sums over nodes, or take them off."""
+def add_member(k: Index, theta: float, sign: int, side: int, changes: np.ndarray) -> None:
+    """Add theta_ak to the changes of the sums over nodes, or take it off, and its square where there are no sides."""
+    if side >= 0:
+        changes[k, side] += sign * np.int64(theta * FIXED_POINT)
+        return
     changes[k, MEMBERS] += sign * np.int64(theta * FIXED_POINT)
     changes[k, MEMBERS_SQUARED] += sign * np.int64(theta * theta * FIXED_POINT)
 
 
 @inlined_lean_kernel
-def add_row(place: int, sign: int, rows: Rows, changes: np.ndarray) -> None:
-    """Add a stored row to the changes, or take it off: the same bits both times."""
+def add_row(place: int, sign: int, side: int, rows: Rows, changes: np.ndarray) -> None:
+    """Add a stored row to the changes of its side (-1: there are none), or take it off: the same bits both times."""
     r = np.float64(rows.total[place])
     for j in range(rows.words.shape[1] // 2):
         k = rows.words[place, 2 * j]
         if k < 0:
             break
-        add_member(k, np.float64(rows.weights[place, 2 * j + 1]) * r, sign, changes)
-    add_member(len(changes) - 1, r, sign, changes)
+        add_member(k, np.float64(rows.weights[place, 2 * j + 1]) * r, sign, side, changes)
+    add_member(len(changes) - 1, r, sign, side, changes)
 
 
 @inlined_lean_kernel
@@ -174,7 +181,8 @@ def redraw_node(node: Node, at: int, frame: Frame, fresh: Rows, work: Work) -> N
     common = common_exposure(node, near, hidden, frame)
     set_exposures(count, common, frame, scratch)
     first = frame.network.offsets[node.place]
-    units = draw_units(node, own, common.own, first, frame.weights, key, scratch)
+    r = np.float64(frame.rows.total[node.place])
+    units = draw_units(node, own, r, first, frame.weights, key, scratch)
     coin, word, _, _ = random_words(node, DRAW_TEST, 0, 0, key)
     backwards = coin & np.uint32(1) == np.uint32(1)
     count = redraw_units(node, count, units, backwards, common, frame, scratch)
@@ -183,22 +191,26 @@ def redraw_node(node: Node, at: int, frame: Frame, fresh: Rows, work: Work) -> N
         count = draw_everywhere(node, count, common, frame, scratch)
     else:
         count = draw_births(node, count, common, frame, scratch)
-    accepted, exposure = accept_or_restore(count, own, node.alpha, word, frame, scratch)
+    accepted, exposure = accept_or_restore(
+        count, own, node.alpha, common.rho, word, len(frame.rates) - 1, scratch
+    )
     # (DC9) The popularity comes last: it was integrated out of the test.
     word = stream_word(DRAW_POPULARITY, 0)
-    shape = frame.settings.rho + units
+    shape = common.rho + units
     popularity = gamma(shape, key.low, key.high, node.name, key.sweep, word, np.uint32(0)) / exposure
     # Empties the local lists, so that the next node finds none.
     kept, dropped = keep_largest(count, frame.rows.words.shape[1] // 2, LEAST_PHI, scratch)
     write_row(kept, popularity, at, fresh, scratch)
-    add_row(node.place, -1, frame.rows, work.changes)
-    add_row(at, 1, fresh, work.changes)
+    side = side_of(node.place, frame.settings.first)
+    column = side if frame.settings.first > 0 else -1
+    add_row(node.place, -1, column, frame.rows, work.changes)
+    add_row(at, 1, column, fresh, work.changes)
     total = 0.0
     for j in range(kept):
         total += scratch.phi[j]
-    work.sums[0] += np.int64(dropped / (dropped + total) * FIXED_POINT)
-    work.sums[1] += np.int64(FIXED_POINT) if accepted else np.int64(0)
-    work.sums[2] += np.int64(math.log(np.float64(fresh.total[at])) * FIXED_POINT)
+    work.sums[DROPPED] += np.int64(dropped / (dropped + total) * FIXED_POINT)
+    work.sums[ACCEPTED] += np.int64(FIXED_POINT) if accepted else np.int64(0)
+    work.sums[LOGS + side] += np.int64(math.log(np.float64(fresh.total[at])) * FIXED_POINT)
 
 
 @inlined_lean_kernel

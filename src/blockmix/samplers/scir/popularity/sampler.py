@@ -79,8 +79,10 @@ class PopularityScir:
 
     @property
     def divisible(self) -> bool:
-        """Whether several processes can each update a part of the nodes: in batches, and without weights of links."""
-        return self.engine.name == "cpu" and not self.problem.in_turn and self.problem.weights.law == NONE
+        """Whether several processes can each update a part of the nodes: in batches, without weights and sides."""
+        problem = self.problem
+        plain = problem.weights.law == NONE and not problem.first
+        return self.engine.name == "cpu" and not problem.in_turn and plain
 
     def compile(self) -> None:
         """Compile the kernels, or load them from the cache, by a few steps on a network of six nodes."""
@@ -112,9 +114,9 @@ class PopularityScir:
         rows.total[:] = start_popularity(self.data, weights) if popularity is None else popularity
         rates = start_rates(self.data, rows, self.model, weights) if rates is None else np.array(rates)
         concentration = self.communities * self.model.concentration
-        return PopularityState(
-            rows, rates, float(rho), sums_of(rows, self.communities), concentration, np.array(START_UNIT)
-        )
+        shapes = np.full(len(self.problem.nodes_of_sides), float(rho))
+        sums = sums_of(rows, self.communities, self.problem.first)
+        return PopularityState(rows, rates, shapes, sums, concentration, np.array(START_UNIT))
 
     def step(self, state: PopularityState, key: ChainKey, warm_up: bool) -> Info:
         """Make one sweep: every node once, then rates, background, rho and K alpha, which need all rows."""
@@ -126,6 +128,8 @@ class PopularityScir:
         state.sweep += 1
         background = float(-np.expm1(-state.rates[-1]))
         measures = self.kernels.measures(state)._asdict()
+        if self.problem.first:
+            measures["spread_second"] = float(state.rho[1]) ** -0.5
         if self.problem.learned:
             measures["concentration"] = state.concentration
         if self.problem.weights.law == AMOUNTS:
@@ -151,7 +155,7 @@ class PopularityScir:
     @cached_property
     def predictor(self) -> PopularPredictor:
         """What predicts weights; the kernels have one of their own for links."""
-        return PopularPredictor(self.graph.degrees == 0)
+        return PopularPredictor(self.graph.degrees == 0, first=self.problem.first)
 
     def unit(self, state: PopularityState) -> float:
         """Return the mean weight of a unit: one of counts and where links have no weights (DC13)."""
@@ -180,7 +184,7 @@ class PopularityScir:
             "words": np.where(np.repeat(used, 2, axis=1), state.rows.words, np.int32(-1)),
             "popularity": state.rows.total,
             "rates": state.rates,
-            "rho": np.array([state.rho]),
+            "rho": state.rho,
             "concentration": np.array([state.concentration]),
             "sums": state.sums,
             "sweep": np.int64(state.sweep).reshape(1),
@@ -191,8 +195,8 @@ class PopularityScir:
         n, k = len(self.problem.shard.names), self.communities
         layout: dict[str, Any] = {
             "words": (np.int32, (n, 2 * self.slots)), "popularity": (np.float32, (n,)), "rates": (np.float64, (k + 1,)),
-            "rho": (np.float64, (1,)), "concentration": (np.float64, (1,)), "sums": (np.int64, (k + 1, 2)),
-            "sweep": (np.int64, (1,)),
+            "rho": (np.float64, (len(self.problem.nodes_of_sides),)), "concentration": (np.float64, (1,)),
+            "sums": (np.int64, (k + 1, 2)), "sweep": (np.int64, (1,)),
         }  # fmt: skip
         amounts = self.problem.weights.law == AMOUNTS
         if amounts:
@@ -212,7 +216,7 @@ class PopularityScir:
         words = np.array(arrays["words"])
         rows = Rows(words, words.view(np.float32), np.array(arrays["popularity"]))
         return PopularityState(
-            rows, np.array(arrays["rates"]), float(arrays["rho"][0]), np.array(arrays["sums"]),
+            rows, np.array(arrays["rates"]), np.array(arrays["rho"]), np.array(arrays["sums"]),
             float(arrays["concentration"][0]), np.array(arrays["unit"] if amounts else START_UNIT),
             int(arrays["sweep"][0]),
         )  # fmt: skip

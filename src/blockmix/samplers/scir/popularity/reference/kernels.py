@@ -46,7 +46,7 @@ class ReferenceKernels:
         """Redraw the nodes batch by batch, each from the rows before its batch."""
         for batch in range(self.problem.batches):
             nodes, count = self.problem.batch(batch)
-            members = theta_of(state, self.problem.communities).sum(axis=0)
+            members = self._members(state)
             fresh = {}
             for i in range(count):
                 place = nodes.first + i * nodes.stride
@@ -55,8 +55,16 @@ class ReferenceKernels:
                 self.accepted += accepted
                 self._store(place, row, popularity, state)
 
-    def _view(self, place: int, members: NDArray[np.float64], state: PopularityState, sweep: Sweep) -> View:
-        shard, network = self.problem.shard, self.problem.shard.network
+    def _members(self, state: PopularityState) -> list[NDArray[np.float64]]:
+        """(DC4), (DC15) Return for every side the sums of theta over the nodes that one of it may be linked to."""
+        theta, first = theta_of(state, self.problem.communities), self.problem.first
+        return [theta[first:].sum(axis=0), theta[:first].sum(axis=0)] if first else [theta.sum(axis=0)]
+
+    def _view(
+        self, place: int, members: list[NDArray[np.float64]], state: PopularityState, sweep: Sweep
+    ) -> View:
+        shard, network, first = self.problem.shard, self.problem.shard.network, self.problem.first
+        side = int(place >= first) if first else -1
         row = slice(network.offsets[place], network.offsets[place + 1])
         weights = self._weights(row)
         links = [partner_of(state.rows, b, w) for b, w in zip(network.neighbors[row], weights, strict=True)]
@@ -64,7 +72,7 @@ class ReferenceKernels:
         hidden = [partner_of(state.rows, b) for b in network.hidden_neighbors[row]]
         return View(
             int(shard.names[place]), row_of(state.rows, place), float(state.rows.total[place]), links, hidden,
-            members, state.rates, sweep, self.problem.weights, state.unit,
+            members[max(side, 0)], state.rates, sweep, self.problem.weights, state.unit, side,
         )  # fmt: skip
 
     def _weights(self, row: slice) -> NDArray[np.float64]:
@@ -102,6 +110,8 @@ class ReferenceKernels:
                     linked += theta[a] * theta[b]
                     self._add_units((a, i, b), float(weight), theta, state, key, units)
         every = (theta.sum(axis=0) ** 2 - (theta**2).sum(axis=0)) / 2.0
+        if problem.first:
+            every = theta[: problem.first].sum(axis=0) * theta[problem.first :].sum(axis=0)
         weight = sweep.settings.non_link_weight
         exposure = weight * np.maximum(every - linked - hidden, 0.0) + linked
         for entry in range(k + (problem.model.background is None)):
@@ -115,12 +125,27 @@ class ReferenceKernels:
             counts = np.append(0, self.tally[1:].astype(np.int64))
             m = float(counts @ np.arange(MOST_UNITS + 1))
             draw_unit(state.unit, Tally(counts, m, float(self.tally[0]), problem.weights.total), key)
-        r = state.rows.total.astype(np.float64)
+        sides = [problem.side(number) for number in range(len(problem.nodes_of_sides))]
         if problem.model.background is None:
-            t = update_scale(float(len(r)), state.rho, float(r.sum()), problem.rate_prior, state.rates, key)
-            rescale(state, t)
-            r = state.rows.total.astype(np.float64)
-        state.rho = update_spread(state.rho, float(len(r)), float(np.log(r).sum()), float(r.sum()), key)
+            power = 2.0 / len(sides)
+            for number, side in enumerate(sides):
+                r = state.rows.total[side].astype(np.float64)
+                t = update_scale(
+                    float(len(r)),
+                    state.rho[number],
+                    float(r.sum()),
+                    power,
+                    problem.rate_prior,
+                    state.rates,
+                    key,
+                    number,
+                )
+                rescale(state, t, side, power)
+        for number, side in enumerate(sides):
+            r = state.rows.total[side].astype(np.float64)
+            state.rho[number] = update_spread(
+                state.rho[number], float(len(r)), float(np.log(r).sum()), float(r.sum()), key, number
+            )
 
     def _add_units(
         self, link: tuple[int, int, int], weight: float, theta: NDArray[np.float64], state: PopularityState, key: Key,
@@ -155,7 +180,7 @@ class ReferenceKernels:
         """Return the sums over nodes, and begin anew."""
         nodes, links = self.problem.nodes, max(self.problem.links, 1)
         found = Measures(
-            self.units / links, self.inside / max(self.units, 1.0), state.rho**-0.5, self.dropped / nodes,
+            self.units / links, self.inside / max(self.units, 1.0), float(state.rho[0]) ** -0.5, self.dropped / nodes,
             self.accepted / nodes,
         )  # fmt: skip
         self.dropped = self.accepted = 0.0
@@ -168,8 +193,8 @@ class ReferenceKernels:
         k, r = self.problem.communities, state.rows.total.astype(np.float64)
         pi = theta_of(state, k)[:, :k] / r[:, None]
         isolated = np.diff(self.problem.shard.network.offsets) == 0
-        alone = np.flatnonzero(isolated)
-        few = alone[np.linspace(0, len(alone) - 1, min(len(alone), MOST_SPREAD)).astype(np.int64)]
+        first = self.problem.first
+        few = [self._stand_ins(isolated, side) for side in ((True, False) if first else (None,))]
 
         def probability(ends: Iterable[tuple[int, int]]) -> float:
             rates = [
@@ -180,10 +205,20 @@ class ReferenceKernels:
         for i, (a, b) in enumerate(pairs):
             ends = [(a, b)]
             if isolated[a] and isolated[b]:
-                ends = list(zip(few, np.roll(few, -1), strict=True))
+                count = max(map(len, few))
+                others = np.resize(few[1], count) if first else np.roll(few[0], -1)
+                ends = list(zip(np.resize(few[0], count), others, strict=True))
             elif isolated[a] or isolated[b]:
-                ends = [(b if isolated[a] else a, c) for c in few]
+                alone, other = (a, b) if isolated[a] else (b, a)
+                ends = [(other, c) for c in few[int(0 < first <= alone)]]
             out[i] = keep * out[i] + share * probability(ends)
+
+    def _stand_ins(self, isolated: NDArray[np.bool_], first_side: bool | None) -> NDArray[np.int64]:
+        """Return the few nodes without links, of one side or of all nodes, that stand for all of them."""
+        alone = np.flatnonzero(isolated)
+        if first_side is not None:
+            alone = alone[(alone < self.problem.first) == first_side]
+        return alone[np.linspace(0, len(alone) - 1, min(len(alone), MOST_SPREAD)).astype(np.int64)]
 
 
 def theta_of(state: PopularityState, communities: int) -> NDArray[np.float64]:

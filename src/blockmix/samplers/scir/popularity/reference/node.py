@@ -52,7 +52,8 @@ class Partner:
 class View:
     """What one node sees: its own row and popularity, neighbours, held-out partners, and the globals.
 
-    `members` are the sums of theta over all nodes, the last that of popularities.
+    `members` are the sums of theta over all nodes that it may be linked to, the last that of popularities. They include
+    the node itself but where it has a `side` (DC15), the number of which is not -1.
     """
 
     name: int
@@ -65,6 +66,7 @@ class View:
     sweep: Sweep
     law: LinkLaw
     unit: NDArray[np.float64]
+    side: int = -1
     known: list[int] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -94,14 +96,20 @@ class View:
 
     def observed(self, everybody: float, own: float, near: float, hidden: float) -> float:
         """(DC4) Return the sum over observed partners: links count one, non-links their weight."""
+        own = own if self.side < 0 else 0.0
         return self.sweep.settings.non_link_weight * max(everybody - own - near - hidden, 0.0) + near
+
+    @property
+    def rho(self) -> float:
+        """Return the shape of its popularity."""
+        return self.sweep.settings.rho[max(self.side, 0)]
 
     @property
     def least(self) -> float:
         """(DC4) Return rho + eps R_a."""
         near, hidden = (sum(p.popularity for p in partners) for partners in (self.neighbors, self.hidden))
         rest = self.observed(self.members[-1], self.popularity, near, hidden)
-        return float(self.sweep.settings.rho + self.rates[-1] * rest)
+        return float(self.rho + self.rates[-1] * rest)
 
     def exposure(self, k: int) -> float:
         """(DC4) Return lambda_k = rho + eps R_a + w_k T_ak."""
@@ -258,7 +266,7 @@ def draw_everywhere(view: View, used: list[int], found: Row) -> Row:
 
 def redraw_node(view: View) -> tuple[Row, float, bool]:
     """(DC5) to (DC9) Draw a node's memberships and popularity; returns them, and whether the test was passed."""
-    key, rho = view.sweep.key, view.sweep.settings.rho
+    key, rho = view.sweep.key, view.rho
     units = draw_units(view)
     coin, word, _, _ = view.words(DRAW_TEST, 0, 0)
     units = redraw_units(view, units, bool(int(coin) & 1))
