@@ -7,7 +7,8 @@ import pytest
 from scipy.special import binom
 
 from blockmix import Graph, fit
-from blockmix.posterior.evidence import CHANCE, Memberships, community_evidence
+from blockmix.posterior.evidence.assortative import community_evidence
+from blockmix.posterior.evidence.parts import CHANCE, Memberships
 
 NO_PAIRS = np.empty((0, 2), dtype=np.int64)
 

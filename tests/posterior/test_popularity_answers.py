@@ -12,7 +12,6 @@ from blockmix.graph.split import hold_out
 from blockmix.inference.result import _popularity
 from blockmix.inference.run_folder.results import write_results
 from blockmix.posterior.agreement import Agreement
-from blockmix.posterior.structure import disassortative
 from blockmix.tables.summary import RunningPopularity
 
 
@@ -58,14 +57,6 @@ def test_the_community_of_a_link_follows_the_rates(post):
     found = post.link_communities([(labels[0], labels[1])])
     assert post.chain_weights.tolist() == [0.5, 0.5]
     assert found["between"][0] == pytest.approx(expected, rel=1e-4)
-
-
-def test_evidence_is_not_defined_and_no_community_is_hidden(post):
-    assert np.isnan(post.evidence).all()
-    assert np.isnan(post.total_evidence)
-    assert post.clear.all()
-    assert (np.diff(post.sizes) <= 0).all()
-    assert not disassortative(post)
 
 
 def test_the_record_has_the_model_and_the_matched_auc(post):

@@ -150,6 +150,24 @@ def test_a_network_of_the_model_is_outside_an_interval_as_often_as_stated(poster
         assert sum(values) <= stats.binom.isf(1e-4, len(values), 0.1), name
 
 
+def test_held_out_links_are_links_of_neither_the_network_nor_the_draws(posterior_of):
+    """Half of the links and as many non-links held out: all pairs together have fewer links than the model has seen."""
+    post = true_posterior(posterior_of, 3)
+    split = hold_out(post.graph, 0.5, seed=1)
+    held_out = HeldOutPairs(
+        split.pairs, split.links, np.full(split.n_pairs, 0.1), split.density, "balanced", 0.5
+    )
+    table = replace(post, held_out=held_out).predictive_checks(replicates=39)
+    at = list(table.statistic).index("average degree")
+    assert table.observed[at] == pytest.approx(split.training.degrees.mean())
+    # All pairs but the held-out ones, with the probabilities that the network was drawn with.
+    other = np.column_stack(np.triu_indices(60, 1))
+    hidden = {tuple(pair) for pair in split.pairs.tolist()}
+    observed = np.array([pair for pair in other.tolist() if tuple(pair) not in hidden])
+    expected = 2.0 * post.node_link_probability(observed).sum() / 60
+    assert table.mean[at] == pytest.approx(expected, rel=0.05)
+
+
 def test_a_few_nodes_of_a_large_network_give_the_same_statistics(posterior_of, monkeypatch):
     post = true_posterior(posterior_of, 3)
     whole = post.predictive_checks()
@@ -179,11 +197,12 @@ def test_degrees_that_the_model_does_not_fit_are_found_and_the_popularity_model_
     options = {"seed": 1, "sweeps": 120, "chains": 2, "threads": 1, "held_out": 0.1, "progress": False}
     plain = bm.fit(unequal.graph, 3, **options).predictive_checks()
     assert {"spread of degrees", "largest degree"} <= {plain.statistic[i] for i in np.flatnonzero(plain.off)}
-    assert 'model="popularity" fits degrees' in plain.verdict
+    assert 'model="popularity" comes nearer to degrees' in plain.verdict
     popular = bm.fit(unequal.graph, 3, model="popularity", **options).predictive_checks()
     assert "spread of degrees" not in {popular.statistic[i] for i in np.flatnonzero(popular.off)}
-    # The largest of power-law degrees is predicted too small with popularities too, outside of its interval with
-    # seeds 1 and 4 of the fit and inside with 2 and 3; its error is 0.18 to 0.21 of that without them.
+    # The largest of power-law degrees is predicted too small with popularities too (107 to 111 for 123 to 129, with
+    # seeds 1 to 4 of the fit; outside of its interval with 2): their Gamma law has no such tail. Its error is 0.16 to
+    # 0.19 of that without them.
     at = list(popular.statistic).index("largest degree")
     far, near = (abs(table.observed[at] - table.mean[at]) for table in (plain, popular))
     assert near < 0.5 * far

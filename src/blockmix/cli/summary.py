@@ -97,7 +97,10 @@ def _print_communities(console: Console, values: dict[str, Any]) -> None:
 def _evidence_text(values: dict[str, Any]) -> str:
     """Say what evidence is, or that this model has none."""
     if isnan(values["total_evidence"]):
-        return f"Evidence is not\ndefined in the {values['model']} model: the largest community is the first."
+        where = (
+            "for weights or two sides" if values["model"] == "popularity" else f"in the {values['model']} model"
+        )
+        return f"Evidence is not\ndefined {where}: the largest community is the first."
     return "Evidence: what the\ncommunity adds to the log likelihood, less what its memberships cost to describe."
 
 

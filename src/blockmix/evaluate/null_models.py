@@ -138,11 +138,14 @@ def propensities(degrees: NDArray[np.int64]) -> Floats:
     estimated by moments. Degrees that vary no more than by chance (an Erdős–Rényi network) give t = 1: the density
     alone. Without shrinking, nodes without training links could not have any.
     """
+    mean, shape = float(np.mean(degrees)), degree_shape(degrees)
+    return np.ones(len(degrees)) if np.isinf(shape) else np.asarray((degrees + shape) / (mean + shape))
+
+
+def degree_shape(degrees: NDArray[np.int64]) -> float:
+    """Return the shape s of the Gamma law of the means of the degrees; infinite where they vary by chance alone."""
     mean, variance = float(np.mean(degrees)), float(np.var(degrees))
-    if variance <= mean or mean == 0.0:
-        return np.ones(len(degrees))
-    shape = mean**2 / (variance - mean)
-    return np.asarray((degrees + shape) / (mean + shape))
+    return float("inf") if variance <= mean or mean == 0.0 else mean**2 / (variance - mean)
 
 
 def _scale(t: list[Floats], density: float) -> float:

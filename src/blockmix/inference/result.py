@@ -16,7 +16,8 @@ from blockmix.graph.graph import Graph
 from blockmix.graph.split import HeldOut
 from blockmix.inference.loop import RunResult
 from blockmix.inference.request import FitRequest
-from blockmix.posterior.evidence import Memberships, community_evidence
+from blockmix.posterior.evidence.compute import evidence_of
+from blockmix.posterior.evidence.parts import Memberships
 from blockmix.posterior.merge import merge_chains, reorder
 from blockmix.posterior.pooling import Pool, equal_pool, pool_chains, pooled_forecast
 from blockmix.posterior.posterior import HeldOutPairs, Posterior, WeightPredictions
@@ -38,9 +39,11 @@ def build_posterior(
     pool, held_out = _pooled_predictions(data, result, model.weights is not None)
     merged = merge_chains(summaries, model.communities, pool.weights)
     mean, sd = _pooled_strengths(summaries, merged.numbers, pool.weights)
-    if mean.ndim == 1 and summaries[0].popularity is None:
-        table = Memberships(merged.offsets, merged.community, merged.mean)
-        evidence, _ = community_evidence(table, mean[:-1], float(mean[-1]), data.training, data.pairs)
+    popularities = _popularity(summaries, pool.weights)
+    table = Memberships(merged.offsets, merged.community, merged.mean)
+    popularity = popularities.get("popularity_mean")
+    evidence, _ = evidence_of(table, mean, popularity, data.training, data.pairs)
+    if not np.isnan(evidence).any():
         order = np.argsort(-evidence, kind="stable")
         merged = reorder(merged, order)
         mean, sd = (np.append(values[:-1][order], values[-1]) for values in (mean, sd))
@@ -88,7 +91,7 @@ def build_posterior(
         trace=at.trace(),
         held_out=held_out,
         provenance=provenance,
-        **_popularity(summaries, pool.weights),
+        **popularities,
     )
 
 

@@ -16,7 +16,8 @@ from blockmix.graph.graph import Graph
 from blockmix.graph.labels import Label
 from blockmix.posterior.answers.methods import Answers
 from blockmix.posterior.covers.complete import complete_cover, sure_members
-from blockmix.posterior.evidence import Memberships, community_evidence
+from blockmix.posterior.evidence.compute import evidence_of
+from blockmix.posterior.evidence.parts import Memberships
 from blockmix.posterior.export.methods import Exports
 from blockmix.posterior.predictive.pairs import Predictions
 from blockmix.posterior.views import (
@@ -78,7 +79,7 @@ class Posterior(Answers, Predictions, Exports):
     posterior samples of each chain, kept for predictions; `trace` has scores and scalars over the run. In the general
     model `blocks_mean` and `blocks_sd` are the K x K strengths; the strengths are then their diagonal. In the
     popularity model `popularity_mean` and `popularity_sd` are those of every node; a strength is then that between two
-    nodes of popularity one. In both of these communities are numbered by expected size.
+    nodes of popularity one. Where evidence is not defined, communities are numbered by expected size.
     """
 
     graph: Graph
@@ -180,8 +181,8 @@ class Posterior(Answers, Predictions, Exports):
     def evidence(self) -> NDArray[np.float64]:
         """What each community adds to the log likelihood of the network, less what its memberships cost to describe.
 
-        In nats (M14). NaN in the general model, where a community need not be linked within, and in the popularity
-        model, whose likelihood (M14) is not.
+        In nats (M14). NaN in the general model, where a community need not be linked within, where weights of links were
+        fitted, and in networks of two sides: (M14) is the likelihood of neither.
         """
         return self._evidence[0]
 
@@ -192,14 +193,15 @@ class Posterior(Answers, Predictions, Exports):
 
     @cached_property
     def _evidence(self) -> tuple[NDArray[np.float64], float]:
-        if self.blocks_mean is not None or self.popularity_mean is not None:
-            return np.full(self.n_communities, np.nan), float("nan")
         table = Memberships(self.offsets, self.community, self.mean)
         training, pairs = self.graph, np.empty((0, 2), dtype=np.int64)
         if self.held_out is not None:
             pairs = self.held_out.pairs
             training = self.graph.without_edges(pairs[self.held_out.links])
-        return community_evidence(table, self.strength_mean, self.background_mean, training, pairs)
+        strengths = np.append(self.strength_mean, self.background_mean)
+        if self.blocks_mean is not None:
+            strengths = self.blocks_mean
+        return evidence_of(table, strengths, self.popularity_mean, training, pairs)
 
     @property
     def clear(self) -> NDArray[np.bool_]:

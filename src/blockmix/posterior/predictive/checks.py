@@ -9,15 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from blockmix.errors import InputError
+from blockmix.graph.graph import Graph
 from blockmix.posterior.predictive.ranking import NAME as RANKING
 from blockmix.posterior.predictive.ranking import Ranking, can_rank
-from blockmix.posterior.predictive.replicate import Replicator, observed_ego
+from blockmix.posterior.predictive.replicate import Ego, Replicator, observed_ego
 from blockmix.posterior.predictive.statistics import NAMES, Chosen, choose_nodes, statistics
 from blockmix.posterior.predictive.words import link_model
 from blockmix.posterior.views import _Table
@@ -80,7 +81,7 @@ class PredictiveChecks(_Table):
         ]
         advice = ""
         if self.kind != "popularity" and any(self.statistic[i] in _DEGREES for i in np.flatnonzero(self.off)):
-            advice = ' model="popularity" fits degrees.'
+            advice = ' model="popularity" comes nearer to degrees.'
         return f"Networks drawn from the posterior differ from this one: {', '.join(parts)}.{advice}"
 
     def rows(self) -> list[dict[str, Any]]:
@@ -109,7 +110,10 @@ def can_check(post: Posterior) -> bool:
 
 
 def predictive_checks(post: Posterior, replicates: int = REPLICATES, seed: int = 0) -> PredictiveChecks:
-    """Draw networks from posterior samples, chains by their weights, and compare their statistics."""
+    """Draw networks from posterior samples, chains by their weights, and compare their statistics.
+
+    Held-out pairs are links of neither: the posterior has not seen them, and of links more are held out than of pairs.
+    """
     if int(replicates) != replicates or replicates < FEWEST_REPLICATES:
         raise InputError(
             f"replicates={replicates!r}: give a whole number of at least {FEWEST_REPLICATES}; {REPLICATES} is usual"
@@ -117,11 +121,12 @@ def predictive_checks(post: Posterior, replicates: int = REPLICATES, seed: int =
     if post.blocks_mean is not None:
         raise InputError("the general model has no predictive checks: networks are not drawn from it")
     samples = _samples(post, int(replicates), np.random.default_rng([seed, 0]))
-    chosen = choose_nodes(post.graph, np.random.default_rng([seed, 1]))
-    graph, rng = post.graph, np.random.default_rng([seed, 2])
+    graph, hidden = _training(post)
+    chosen = choose_nodes(graph, np.random.default_rng([seed, 1]))
+    rng = np.random.default_rng([seed, 2])
     ego = observed_ego(graph.offsets, graph.neighbors, chosen.nodes)
     observed = statistics(ego, chosen, graph.has_edges, rng)
-    if (graph.degrees > 0).all():
+    if (post.graph.degrees > 0).all():
         observed[NAMES.index("nodes without links")] = np.nan
     if graph.sides is not None:
         # The neighbours of a node are on one side: no two of them are linked.
@@ -129,7 +134,8 @@ def predictive_checks(post: Posterior, replicates: int = REPLICATES, seed: int =
     ranking = Ranking(post) if can_rank(post) else None
     if ranking is not None:
         observed = np.append(observed, ranking.auc(ranking.is_link))
-    drawn = np.array(list(_drawn(post, samples, chosen, ranking, rng)))
+    networks = Networks(post, chosen, hidden)
+    drawn = np.array(list(_drawn(networks, samples, ranking, rng)))
     names = [*NAMES, *([RANKING] if ranking is not None else [])]
     known = np.isfinite(observed) & np.isfinite(drawn).all(axis=0)
     kept = [name for name, use in zip(names, known, strict=True) if use]
@@ -170,55 +176,82 @@ def _samples(post: Posterior, replicates: int, rng: np.random.Generator) -> list
     return [(everything[i], int(count)) for i, count in zip(picked, share, strict=True)]
 
 
+def _training(post: Posterior) -> tuple[Graph, NDArray[np.int64]]:
+    """Return the network without held-out links, and the sorted keys of the held-out pairs."""
+    held_out, graph = post.held_out, post.graph
+    if held_out is None:
+        return graph, np.empty(0, dtype=np.int64)
+    pairs = held_out.pairs.astype(np.int64)
+    keys = pairs.min(axis=1) * graph.n_nodes + pairs.max(axis=1)
+    return graph.without_edges(pairs[held_out.links]), np.sort(keys)
+
+
+class Networks(NamedTuple):
+    """What networks are drawn with: the result, the nodes whose links are drawn, and keys of the held-out pairs."""
+
+    post: Posterior
+    chosen: Chosen
+    hidden: NDArray[np.int64]
+
+    def draw(self, replicator: Replicator, rng: np.random.Generator) -> Ego:
+        """Draw the links of the chosen nodes to their observed partners."""
+        ego = replicator.draw(rng)
+        seen = ~_among(self.keys(ego), self.hidden)
+        return Ego(ego.owner[seen], ego.other[seen])
+
+    def keys(self, ego: Ego) -> NDArray[np.int64]:
+        """Return one number for each pair of nodes, whatever their order."""
+        return np.minimum(ego.owner, ego.other) * self.post.graph.n_nodes + np.maximum(ego.owner, ego.other)
+
+    def linked(
+        self, pairs: NDArray[np.int64], ego: Ego, sample: PosteriorSample, rng: np.random.Generator
+    ) -> NDArray[np.bool_]:
+        """Return whether pairs a < b are links of a drawn network.
+
+        Pairs with a chosen node were drawn already; of all others each different one is drawn once, by its probability.
+        """
+        size = self.post.graph.n_nodes
+        keys, place = np.unique(pairs[:, 0] * size + pairs[:, 1], return_inverse=True)
+        found = _among(keys, np.sort(self.keys(ego)))
+        is_chosen = np.zeros(size, dtype=bool)
+        is_chosen[self.chosen.nodes] = True
+        ends = np.column_stack((keys // size, keys % size))
+        new = ~is_chosen[ends].any(axis=1) & ~_among(keys, self.hidden)
+        if new.any():
+            p = np.zeros(int(new.sum()))
+            self.post.predictor.add_sample(sample, np.ascontiguousarray(ends[new]), p)
+            found[new] = rng.random(len(p)) < p
+        return np.asarray(found[place])
+
+
 def _drawn(
-    post: Posterior,
+    networks: Networks,
     samples: list[tuple[PosteriorSample, int]],
-    chosen: Chosen,
     ranking: Ranking | None,
     rng: np.random.Generator,
 ) -> Iterator[NDArray[np.float64]]:
     """Draw the links of the chosen nodes, and the held-out and matched pairs that are links, network by network."""
     for sample, count in samples:
-        replicator = Replicator(sample, chosen.nodes, post.graph.sides)
+        replicator = Replicator(sample, networks.chosen.nodes, networks.post.graph.sides)
         chances = np.empty(0) if ranking is None else ranking.chances(sample)
         for _ in range(count):
-            ego = replicator.draw(rng)
+            ego = networks.draw(replicator, rng)
 
-            def linked(pairs: NDArray[np.int64], ego: Any = ego, sample: Any = sample) -> NDArray[np.bool_]:
-                return _linked(pairs, ego, chosen.nodes, post, sample, rng)
+            def linked(pairs: NDArray[np.int64], ego: Ego = ego, sample: Any = sample) -> NDArray[np.bool_]:
+                return networks.linked(pairs, ego, sample, rng)
 
-            values = statistics(ego, chosen, linked, rng)
+            values = statistics(ego, networks.chosen, linked, rng)
             if ranking is not None:
                 values = np.append(values, ranking.auc(rng.random(len(chances)) < chances))
             yield values
 
 
-def _linked(
-    pairs: NDArray[np.int64],
-    ego: Any,
-    nodes: NDArray[np.int64],
-    post: Posterior,
-    sample: PosteriorSample,
-    rng: np.random.Generator,
-) -> NDArray[np.bool_]:
-    """Return whether pairs a < b are links of a drawn network.
-
-    Pairs with a chosen node were drawn already; of all others each different one is drawn once, by its probability.
-    """
-    size = post.graph.n_nodes
-    keys, place = np.unique(pairs[:, 0] * size + pairs[:, 1], return_inverse=True)
-    known = np.sort(np.minimum(ego.owner, ego.other) * size + np.maximum(ego.owner, ego.other))
+def _among(keys: NDArray[np.int64], known: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return which keys are among the sorted ones."""
+    if not len(known):
+        return np.zeros(len(keys), dtype=bool)
     at = np.minimum(np.searchsorted(known, keys), len(known) - 1)
-    found = known[at] == keys
-    is_chosen = np.zeros(size, dtype=bool)
-    is_chosen[nodes] = True
-    ends = np.column_stack((keys // size, keys % size))
-    new = ~is_chosen[ends].any(axis=1)
-    if new.any():
-        p = np.zeros(int(new.sum()))
-        post.predictor.add_sample(sample, np.ascontiguousarray(ends[new]), p)
-        found[new] = rng.random(len(p)) < p
-    return np.asarray(found[place])
+    return np.asarray(known[at] == keys)
 
 
 def _number(value: float) -> str:

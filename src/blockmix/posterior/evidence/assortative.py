@@ -17,33 +17,25 @@ which that is so gain more together over the density alone, with a background of
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import coo_array, csr_array
-from scipy.special import gammaln, xlog1py, xlogy
+from scipy.special import xlog1py, xlogy
 
 from blockmix.graph.graph import Graph
+from blockmix.posterior.evidence.parts import (
+    AT_ONCE,
+    CHANCE,
+    TINY,
+    Floats,
+    Memberships,
+    Pairs,
+    charges,
+    shared_terms,
+)
 
-Floats = NDArray[np.float64]
-Pairs = NDArray[np.int64]
-
-CHANCE = 0.05
 _MOST = 1.0 - 1e-12
 # Terms of log(1 - t): sums over all pairs of a power of pi_ak pi_bk are products of sums over nodes.
 TERMS = 40
-# Links looked at in one step, so that memory stays bounded.
-_AT_ONCE = 1 << 18
-_TINY = float(np.finfo(np.float64).tiny)
-
-
-class Memberships(NamedTuple):
-    """Mean memberships in compressed rows, as a `Posterior` has them."""
-
-    offsets: NDArray[np.int64]
-    community: NDArray[np.int32]
-    mean: NDArray[np.float32]
 
 
 def community_evidence(
@@ -53,8 +45,7 @@ def community_evidence(
 
     Only the training links enter, not the held-out pairs.
     """
-    node, cost = _costs(table, training, len(strengths))
-    charge = np.bincount(table.community, table.mean * cost[node], len(strengths))
+    charge = charges(table, training, len(strengths))
     powers = _power_sums(table, len(strengths))
     added, _ = _likelihood(table, powers, strengths - background, background, training, held_out)
     # Members of a community that is weaker than the background are linked less than others: the opposite of one.
@@ -82,9 +73,9 @@ def _likelihood(
     """Return what each community adds to the log likelihood of the training pairs, and this likelihood."""
     added, inside, links = np.zeros(len(above)), np.zeros(len(above)), training.edges()
     total = 0.0
-    for begin in range(0, len(links), _AT_ONCE):
-        total += _add_links(links[begin : begin + _AT_ONCE], table, above, background, added, inside)
-    _, k, term = _shared(held_out, table, above)
+    for begin in range(0, len(links), AT_ONCE):
+        total += _add_links(links[begin : begin + AT_ONCE], table, above, background, added, inside)
+    _, k, term = shared_terms(held_out, table, above)
     inside += np.bincount(k, _log_one_less(term), len(inside))
     apart = _all_pairs(powers, above) - inside
     non_links = max(training.n_pairs - len(held_out) - len(links), 0)
@@ -99,19 +90,6 @@ def _pairs(table: Memberships, count: int) -> Floats:
     return np.asarray(0.5 * (once * once - twice))
 
 
-def _costs(table: Memberships, training: Graph, communities: int) -> tuple[NDArray[np.int64], Floats]:
-    """Return the node of every entry, and what the memberships of every node cost to describe."""
-    counts = np.diff(table.offsets)
-    node = np.repeat(np.arange(len(counts)), counts)
-    mean = table.mean.astype(np.float64)
-    total = np.maximum(np.bincount(node, mean, len(counts)), _TINY)
-    share = mean / total[node]
-    several = np.exp(np.bincount(node, -xlogy(share, share), len(counts)))
-    m = np.clip(several, 1.0, communities)
-    which = gammaln(communities + 1.0) - gammaln(m + 1.0) - gammaln(communities - m + 1.0)
-    return node, np.asarray(which + 0.5 * (m - 1.0) * np.log(training.degrees + 1.0))
-
-
 def _add_links(
     links: NDArray[np.int64],
     table: Memberships,
@@ -124,22 +102,12 @@ def _add_links(
 
     Returns the sum of their log probabilities.
     """
-    which, k, term = _shared(links, table, above)
-    p = np.maximum(background + np.bincount(which, term, len(links)), _TINY)
-    rest = np.maximum(p[which] - term, _TINY)
+    which, k, term = shared_terms(links, table, above)
+    p = np.maximum(background + np.bincount(which, term, len(links)), TINY)
+    rest = np.maximum(p[which] - term, TINY)
     added += np.bincount(k, np.log(p[which] / rest), len(added))
     inside += np.bincount(k, _log_one_less(term), len(added))
     return float(np.log(p).sum())
-
-
-def _shared(
-    links: Pairs, table: Memberships, above: Floats
-) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
-    """Return the communities that both ends of a link are in: the number of the link, the community, and t_ab."""
-    shape = (len(table.offsets) - 1, len(above))
-    rows = csr_array((table.mean.astype(np.float64), table.community, table.offsets), shape=shape)
-    both = coo_array(rows[links[:, 0]] * rows[links[:, 1]])
-    return both.row.astype(np.int64), both.col.astype(np.int64), both.data * above[both.col]
 
 
 def _log_one_less(t: Floats) -> Floats:
