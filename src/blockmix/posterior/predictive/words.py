@@ -36,13 +36,13 @@ def range_text(post: Posterior) -> str:
 
 
 def degree_text(post: Posterior) -> str:
-    """Say between nodes of which degrees links are predicted wrongly, and which model fits degrees; empty for none."""
+    """Say between nodes of which degrees links are predicted wrongly, and which model comes nearer; empty for none."""
     if not scored(post):
         return ""
     table = post.calibration_by_degree()
     advice = ""
     if table.worst(table.linked) is not None and link_model(post) == "assortative":
-        advice = ' model="popularity" (--model popularity) fits degrees.'
+        advice = ' model="popularity" (--model popularity) comes nearer to degrees.'
     return table.verdict + advice
 
 
