@@ -153,8 +153,11 @@ def test_a_bipartite_network_is_said_to_need_the_general_model():
     assert "general model" in general_model_advice(post)
 
 
-def test_weights_have_a_likelihood_of_their_own_and_no_evidence():
+@pytest.mark.parametrize("kind", ["weights", "sides"])
+def test_weights_and_two_sides_have_a_likelihood_of_their_own_and_no_evidence(kind):
     graph = bm.simulate(60, 2, degree=8, degrees="gamma", weights="counts", seed=1).graph
+    if kind == "sides":
+        graph = bm.Graph.from_edges(graph.edges(), directed=True)
     post = bm.fit(graph, 2, model="popularity", seed=1, sweeps=20, chains=1, progress=False)
     assert np.isnan(post.evidence).all()
     assert np.isnan(post.total_evidence)

@@ -98,7 +98,9 @@ def _evidence_text(values: dict[str, Any]) -> str:
     """Say what evidence is, or that this model has none."""
     if isnan(values["total_evidence"]):
         where = (
-            "for weights or two sides" if values["model"] == "popularity" else f"in the {values['model']} model"
+            "for weights or two sides"
+            if values["model"] == "popularity"
+            else f"in the {values['model']} model"
         )
         return f"Evidence is not\ndefined {where}: the largest community is the first."
     return "Evidence: what the\ncommunity adds to the log likelihood, less what its memberships cost to describe."

@@ -181,8 +181,8 @@ class Posterior(Answers, Predictions, Exports):
     def evidence(self) -> NDArray[np.float64]:
         """What each community adds to the log likelihood of the network, less what its memberships cost to describe.
 
-        In nats (M14). NaN in the general model, where a community need not be linked within, where weights of links were
-        fitted, and in networks of two sides: (M14) is the likelihood of neither.
+        In nats (M14). NaN in the general model, where a community need not be linked within, where weights of links
+        were fitted, and in networks of two sides: (M14) is the likelihood of neither.
         """
         return self._evidence[0]
 
