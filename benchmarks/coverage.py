@@ -14,7 +14,8 @@ probabilities (of disjoint pairs), popularities. Of values equal to the truth, s
 random number counts as below it, so that an exact posterior covers exactly at the level. The last rows, "table", are
 the intervals of `Posterior.memberships` and `Posterior.strengths`: Beta distributions with the moments of the
 posterior, of communities that were matched to the true ones by the memberships they share; these are reported, and
-promised by no theorem. Errors are standard errors over networks. Ctrl-C ends the run with the networks that there are.
+promised by no theorem. Beside the latter stand intervals from the quantiles of the same communities' samples. Errors
+are standard errors over networks. Ctrl-C ends the run with the networks that there are.
 """
 
 from __future__ import annotations
@@ -83,15 +84,17 @@ def of_tables(post: bm.Posterior, truth: harness.Parameters) -> dict[tuple[str, 
     mean = sp.csr_matrix((post.mean, post.community, post.offsets), shape=truth.memberships.shape)
     number = match_labels(sp.csr_matrix(truth.memberships), mean)
     strengths = truth.strengths if truth.popularity is None else -np.expm1(-truth.strengths)
-    used, found = post.sizes >= LEAST_MEMBERS, {}
+    used, found, samples = post.sizes >= LEAST_MEMBERS, {}, np.concatenate(post.strength_draws)
     for level in LEVELS:
         table = post.memberships(threshold=LEAST_MEAN, level=level)
         values = truth.memberships[np.array(table.node), number[table.community]]
         found["table: memberships", level] = float(((table.lower <= values) & (values <= table.upper)).mean())
         beta = post.strengths(level=level)
-        held = (beta.lower <= strengths[number]) & (strengths[number] <= beta.upper)
-        if used.any():
-            found["table: strengths", level] = float(held[used].mean())
+        lower, upper = np.quantile(samples, [(1 - level) / 2, (1 + level) / 2], axis=0)
+        for name, low, high in (("", beta.lower, beta.upper), (", by quantiles of samples", lower, upper)):
+            held = (low <= strengths[number]) & (strengths[number] <= high)
+            if used.any():
+                found[f"table: strengths{name}", level] = float(held[used].mean())
     return found
 
 

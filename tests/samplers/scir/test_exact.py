@@ -13,7 +13,6 @@ from blockmix.model import Model
 from blockmix.model.reference import non_links_of, pair_likelihood
 from blockmix.numerics.compile import from_python
 from blockmix.numerics.workers import Workers
-from blockmix.samplers.cgs.sampler import Cgs
 from blockmix.samplers.scir.concentration import LEAST, MOST
 from blockmix.samplers.scir.frame import Batch
 from blockmix.samplers.scir.indicators.near import list_neighbors, read_neighbors
@@ -254,37 +253,3 @@ def test_the_default_is_the_posterior_of_tiny_networks(edges, nodes, communities
     assert (np.abs(blocks.mean(axis=0) - exact) < 0.05 * sd + 2 * error + 1e-9).all()
     # .03 to .07 sd by machine: the last bits of a processor's arithmetic decide how often a chain changes its mode.
     assert (error < 0.1 * sd + 1e-9).all()
-
-
-@pytest.mark.slow
-def test_the_default_agrees_with_collapsed_gibbs_where_strengths_are_high():
-    """250 nodes, five communities, strengths up to .99: strengths and background within .15 posterior sd of `cgs`.
-
-    K alpha = 0.3, the default. Softer memberships mix too slowly with either sampler for a test that compares them.
-    """
-    total, communities = 0.3, 5
-    rng = np.random.default_rng(3)
-    pi = rng.dirichlet(np.full(communities, total / communities), 250)
-    beta, delta = np.array([0.94, 0.96, 0.99, 0.91, 0.6]), 0.01
-    p = delta + pi @ (pi * (beta - delta)).T
-    a, b = np.triu_indices(250, 1)
-    linked = rng.random(len(a)) < p[a, b]
-    data = bm.graph.split.no_hold_out(
-        bm.Graph.from_edges(np.stack([a[linked], b[linked]], axis=1), nodes=range(250))
-    )
-    means, errors, spread = [], [], None
-    for kind, sweeps in ((Cgs, 5000), (Scir, 2500)):
-        with Workers(1) as workers:
-            sampler = kind(data, Model(communities, alpha=total / communities), kind.Options(), workers)
-            state, found = sampler.init((1, 2)), []
-            for sweep in range(500 + sweeps):
-                sampler.step(state, (1, 2), sweep < 500)
-                if sweep >= 500:
-                    value = np.array(sampler.strengths(state))
-                    found.append([*np.sort(value[:-1]), value[-1]])
-        blocks = np.array(found).reshape(25, -1, 6).mean(axis=1)
-        means.append(blocks.mean(axis=0))
-        errors.append(blocks.std(axis=0, ddof=1) / 5)
-        spread = np.std(found, axis=0) if spread is None else spread
-    assert (np.abs(means[1] - means[0]) < 0.15 * spread + 2 * np.hypot(*errors)).all()
-    assert (np.hypot(*errors) < 0.3 * spread).all()
