@@ -82,3 +82,22 @@ def test_where_the_cache_cannot_be_written_the_run_goes_on(run):
     assert len(warned) == 1
     assert "cannot be kept (No space left on device); it will be compiled again next time" in warned[0]
     assert run()[0] == value
+
+
+def test_types_that_have_another_name_by_now_are_compiled_again(tmp_path):
+    """As after an upgrade: what was compiled for the earlier version stays beside the new files."""
+    module = tmp_path / "renamed.py"
+    source = (
+        "from typing import NamedTuple\nimport numpy as np\nfrom blockmix.numerics.compile import kernel\n"
+        "class {0}(NamedTuple):\n    size: float\n"
+        "@kernel\ndef double(it):\n    return 2.0 * it.size\n"
+        "print(double({0}(4.0)), sum(double.stats.cache_hits.values()))\n"
+    )
+    for name, hits in (("Old", 0), ("Old", 1), ("Renamed", 0), ("Renamed", 1)):
+        module.write_text(source.format(name))
+        os.utime(module, (len(name), len(name)))
+        done = subprocess.run(
+            [sys.executable, "-c", "import renamed"], capture_output=True, text=True, timeout=120, check=False,
+            cwd=tmp_path, env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "cache")},
+        )  # fmt: skip
+        assert done.stdout.split() == ["8.0", str(hits)], done.stderr[-2000:]

@@ -51,7 +51,14 @@ class CheckedFile(_CacheFile):  # type: ignore[misc]
             )
 
     def _load_index(self) -> Any:
-        return super()._load_index() if self._whole(self._index_path) else {}
+        """Return the signatures of the index; none where it is missing, damaged, or names what is no longer there."""
+        if not self._whole(self._index_path):
+            return {}
+        try:
+            return super()._load_index()
+        except (AttributeError, ImportError):
+            # numba reads the types before it compares versions: an earlier version called one of them something else.
+            return {}
 
     def _whole(self, path: str) -> bool:
         """Return whether a file matches its checksum; one that does not is named in a warning and removed."""

@@ -35,7 +35,7 @@ def kernel_case(kernel_case, poisoned):
         case = kernel_case(seed, nodes=nodes, communities=communities, slots=slots, alpha=alpha, **options)
         case.settings = Settings(0.5, 10**6, 0, 0.0, False)
         case.scratch = poisoned(new_scratch(communities, slots, nodes, nodes))
-        case.priors = NodePriors(np.full(nodes, alpha), np.full(nodes, smallest))
+        case.priors = NodePriors(np.full(2, alpha), np.full(2, smallest))
         case.names = np.arange(FIRST_NAME, FIRST_NAME + nodes, dtype=np.uint32)
         case.lists = lambda: lists_of(case.rows, communities, nodes)
         case.bounds = lambda: bounds_of(case.strengths)

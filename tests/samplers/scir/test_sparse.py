@@ -255,7 +255,7 @@ def birth_case(case, nodes, communities, strength, members, alpha, smallest):
         rows=empty_rows(nodes, 2),
         members=np.full((communities, 2), members),
         strengths=Strengths(value, value.copy(), value.copy()),
-        priors=NodePriors(np.full(nodes, alpha), np.full(nodes, smallest)),
+        priors=NodePriors(np.full(2, alpha), np.full(2, smallest)),
     )
     return frame, new_scratch(communities, 4, 4)
 

@@ -92,7 +92,8 @@ class ConcentrationMove:
     def draw(self, total: float, smallest: float | None, rows: Rows, key: Key) -> float:
         """(Q3) Return the next K alpha; `total` is the present one, and `smallest` the smallest phi kept by rows."""
         if smallest != self._smallest:
-            self._smallest, self._small = smallest, small_components(self.degrees, smallest)
+            most = int(self.degrees.max(initial=0))
+            self._smallest, self._small = smallest, small_components(np.arange(most + 1), smallest)
             # By degree and not by node: a sum of floats over nodes would depend on where nodes are stored.
             small = small_components(self.counts.degrees, smallest)
             nodes, used = self.counts.nodes[small > 0.0], small[small > 0.0]
@@ -101,9 +102,9 @@ class ConcentrationMove:
         sums = np.zeros((self.workers.threads, 2), dtype=np.int64)
 
         def read(worker: int, begin: int, end: int) -> None:
-            add_rows_range(begin, end, self._small, rows, sums[worker])
+            add_rows_range(begin, end, self.degrees, self._small, rows, sums[worker])
 
-        self.workers.share(len(self._small), read)
+        self.workers.share(len(self.degrees), read)
         add_up(sums, self.comm)
         kept, excess = sums.sum(axis=0)
         given = Evidence(
@@ -113,19 +114,25 @@ class ConcentrationMove:
 
 
 @kernel
-def add_rows_range(begin: int, end: int, small: np.ndarray, rows: Rows, sums: np.ndarray) -> None:
-    """Count the components of a range of nodes that are not small, and add up log(pi/c) of them."""
+def add_rows_range(
+    begin: int, end: int, degrees: np.ndarray, small_at: np.ndarray, rows: Rows, sums: np.ndarray
+) -> None:
+    """Count the components of a range of nodes that are not small, and add up log(pi/c) of them.
+
+    `small_at` has c of a node by its number of links.
+    """
     kept, excess = 0, 0
     for a in range(begin, end):
-        if small[a] == 0.0:
+        small = small_at[degrees[a]]
+        if small == 0.0:
             continue
         for j in range(0, rows.words.shape[1], 2):
             if rows.words[a, j] < 0:
                 break
             pi = rows.weights[a, j + 1]
-            if pi >= small[a]:
+            if pi >= small:
                 kept += 1
-                excess += int(math.log(pi / small[a]) * FIXED_POINT)
+                excess += int(math.log(pi / small) * FIXED_POINT)
     sums[0] += kept
     sums[1] += excess
 

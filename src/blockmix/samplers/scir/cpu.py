@@ -50,7 +50,7 @@ class CpuKernels:
 
     def __init__(self, problem: Problem, engine: Engine) -> None:
         self.problem, self.workers, self.comm = problem, engine.workers, engine.comm
-        degrees = np.diff(problem.shard.network.offsets)
+        degrees = problem.degrees
         k, threads = problem.communities, self.workers.threads
         self.fresh = empty_rows(problem.most_at_once, problem.slots)
         self.statistics = np.zeros((threads, k, STATISTICS), dtype=np.int64)
@@ -67,7 +67,7 @@ class CpuKernels:
         self.concentration = ConcentrationMove(degrees, k, self.workers, self.comm, problem.degree_counts)
 
     def priors(self, concentration: float) -> NodePriors:
-        """Return the priors of every node."""
+        """Return the priors of nodes without and with links."""
         return self.problem.priors(concentration)
 
     def _frame(self, state: ScirState, sweep: Sweep) -> Frame:

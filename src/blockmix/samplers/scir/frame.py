@@ -30,7 +30,8 @@ EVERYWHERE = 1e-9
 
 
 class NodePriors(NamedTuple):
-    """What is believed of each node: its Dirichlet concentration, and the smallest phi that is kept (P3)."""
+    """What is believed of a node, first of one without links, then of one with links: its Dirichlet concentration, and
+    the smallest phi that is kept (P3)."""
 
     alpha: NDArray[np.float64]
     smallest: NDArray[np.float64]
@@ -209,7 +210,8 @@ def new_scratch(communities: int, slots: int, largest_degree: int, nodes: int = 
 def node_at(place: int, frame: Frame) -> Node:
     """Return the node in this row of the tables."""
     degree = frame.network.offsets[place + 1] - frame.network.offsets[place]
-    return Node(place, frame.names[place], degree, frame.priors.alpha[place], frame.priors.smallest[place])
+    linked, priors = min(degree, 1), frame.priors
+    return Node(place, frame.names[place], degree, priors.alpha[linked], priors.smallest[linked])
 
 
 @inlined_lean_kernel

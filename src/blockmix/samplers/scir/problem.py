@@ -76,7 +76,8 @@ class Problem:
         graph, shard = data.training, engine.shard(data)
         prior = np.empty((model.communities + 1, 2))
         prior[:-1], prior[-1] = model.eta, model.prior_of_background(graph.n_nodes)
-        degrees = np.diff(shard.network.offsets)
+        whole = shard.network.offsets is graph.offsets
+        degrees = graph.degrees if whole else np.diff(shard.network.offsets)
         weight = non_link_weight(data) if options.weighted else 1.0
         return cls(
             shard, model, options, degrees, prior, graph.n_edges,
@@ -135,13 +136,7 @@ class Problem:
         )
 
     def priors(self, concentration: float) -> NodePriors:
-        """Return alpha of every node for this K alpha, and the smallest phi it keeps: less where it has no links."""
-        linked = self.degrees > 0
-        alpha, smallest = self.two_priors(concentration)
-        return NodePriors(np.where(linked, alpha[1], alpha[0]), np.where(linked, smallest[1], smallest[0]))
-
-    def two_priors(self, concentration: float) -> NodePriors:
-        """Return the same for a node without links and for one with links.
+        """Return alpha of nodes for this K alpha, and the smallest phi they keep: less where a node has no links.
 
         Where K alpha is neither given nor learned, nodes without links have one of their own.
         """

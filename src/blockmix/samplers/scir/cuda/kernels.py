@@ -55,7 +55,7 @@ class CudaKernels:
 
     def priors(self, concentration: float) -> NodePriors:
         """Return the priors of nodes without links and of those with: two entries, not one a node."""
-        return self.problem.two_priors(concentration)
+        return self.problem.priors(concentration)
 
     def start(self, name: str, items: int, *arguments: Any) -> None:
         """Start a kernel with one thread an item."""

@@ -39,7 +39,7 @@ class ReferenceKernels:
         self._clear()
 
     def priors(self, concentration: float) -> NodePriors:
-        """Return the priors of every node."""
+        """Return the priors of nodes without and with links."""
         return self.problem.priors(concentration)
 
     def _clear(self) -> None:
@@ -85,9 +85,10 @@ class ReferenceKernels:
             [row_of(state.rows, b) for b in neighbors[offsets[place] : offsets[place + 1]]]
             for offsets, neighbors in (shard.network[:2], shard.network[2:])
         )
+        linked = int(len(links) > 0)
         return View(
-            int(shard.names[place]), row_of(state.rows, place), links, hidden, float(priors.alpha[place]),
-            float(priors.smallest[place]), self.members[:, 0], self.members[:, 1], value[:-1], float(value[-1]),
+            int(shard.names[place]), row_of(state.rows, place), links, hidden, float(priors.alpha[linked]),
+            float(priors.smallest[linked]), self.members[:, 0], self.members[:, 1], value[:-1], float(value[-1]),
             sweep.settings.non_link_weight, sweep.settings.cut, sweep.key, self.problem.slots,
             self._non_links(place, state) if self.problem.exact else None,
         )  # fmt: skip
