@@ -29,8 +29,12 @@ async function inflate(bytes) {
   if (typeof DecompressionStream === "undefined") {
     throw new Error("this browser is too old to open the data of single nodes");
   }
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
-  return new Response(stream).arrayBuffer();
+  // Written directly: a Blob would take the bytes through another process.
+  const { writable, readable } = new DecompressionStream("deflate");
+  const writer = writable.getWriter();
+  const fed = writer.write(bytes).then(() => writer.close());
+  const [buffer] = await Promise.all([new Response(readable).arrayBuffer(), fed]);
+  return buffer;
 }
 
 /** Numbers that were stored byte by byte: all lowest bytes first. */
@@ -40,8 +44,8 @@ function joinPlanes(bytes, width) {
   const values = width === 2 ? new Uint16Array(count) : new Uint32Array(count);
   for (let plane = 0; plane < width; plane++) {
     const begin = plane * count;
-    const unit = 256 ** plane;
-    for (let i = 0; i < count; i++) values[i] += bytes[begin + i] * unit;
+    const shift = 8 * plane;
+    for (let i = 0; i < count; i++) values[i] |= bytes[begin + i] << shift;
   }
   return values;
 }

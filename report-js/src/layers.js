@@ -1,17 +1,17 @@
-// Scenes as buffers of the graphics card: points, pie charts and lines, with what is chosen in front of the rest.
+// Scenes as buffers of the graphics card: pie charts and lines, with what is chosen in front of the rest.
 import { colourIndex, core } from "./data.js";
 import { DISC_BYTES, LINE_BYTES, rgb } from "./painter.js";
 
 const SLICES = 5;
 const SLIVER = 0.02;
-const [SHOWN, DIMMED, CHOSEN] = [0, 1, 2];
+export const [SHOWN, DIMMED, CHOSEN] = [0, 1, 2];
 const MOST_LINES = 60000;
 const FEW_LINES = 1500;
 const FEW_BANDS = 150;
-const bytes = (hex) => rgb(hex).map((c) => Math.round(255 * c));
+export const bytes = (hex) => rgb(hex).map((c) => Math.round(255 * c));
 
 /** Colours of the palette in bytes; the last one is that of nodes in no community. */
-const PALETTE = [...core.palette, core.rest].map(bytes);
+export const PALETTE = [...core.palette, core.rest].map(bytes);
 
 /** Shares of a pie as [colour, share]: what counts at the threshold, largest first, and the rest in grey. */
 export function slices(nodes, position, threshold) {
@@ -47,61 +47,11 @@ export function isMember(nodes, position, community, threshold) {
 }
 
 /** Whether a node is in front: chosen, next to a chosen one, or in the community that is shown alone. */
-function stateOf(nodes, position, choice) {
+export function stateOf(nodes, position, choice) {
   if (choice.nodes.includes(position)) return CHOSEN;
   if (choice.near) return choice.near.has(position) ? SHOWN : DIMMED;
   if (choice.only !== null) return isMember(nodes, position, choice.only, choice.threshold) ? SHOWN : DIMMED;
   return SHOWN;
-}
-
-/** An order in which every beginning is a sample of all: steps by a share of the whole that is no simple fraction. */
-function spread(count) {
-  let step = Math.max(1, Math.round(count * 0.6180339887));
-  const divisor = (a, b) => (b ? divisor(b, a % b) : a);
-  while (divisor(step, count) !== 1) step++;
-  return step;
-}
-
-export function pointPlaces(scene) {
-  const places = new Float32Array(2 * scene.count);
-  const step = spread(scene.count || 1);
-  for (let j = 0, i = 0; j < scene.count; j++, i = (i + step) % scene.count) {
-    places[2 * j] = scene.x[i];
-    places[2 * j + 1] = scene.y[i];
-  }
-  return places;
-}
-
-/** Colours of the points, in the same order: the mean of their communities' colours. */
-export function pointColours(scene, choice) {
-  const { nodes } = scene;
-  const { steps } = core.block;
-  const least = Math.round(choice.threshold * steps);
-  const data = new Uint8Array(8 * scene.count);
-  const step = spread(scene.count || 1);
-  const plain = choice.only === null && !choice.near;
-  const grey = PALETTE[PALETTE.length - 1];
-  for (let j = 0, i = 0; j < scene.count; j++, i = (i + step) % scene.count) {
-    const p = scene.position(i);
-    const begin = nodes.entries[p];
-    let [r, g, b, total] = [0, 0, 0, 0];
-    for (let e = begin; e < nodes.entries[p + 1]; e++) {
-      const weight = nodes.mean[nodes.code[e]];
-      const reach = e === begin ? weight : Math.min(weight, nodes.median[nodes.code[e]]);
-      if (reach < least) continue;
-      const colour = PALETTE[colourIndex(nodes.community[e])];
-      r += weight * colour[0];
-      g += weight * colour[1];
-      b += weight * colour[2];
-      total += weight;
-    }
-    data[8 * j] = total ? r / total : grey[0];
-    data[8 * j + 1] = total ? g / total : grey[1];
-    data[8 * j + 2] = total ? b / total : grey[2];
-    data[8 * j + 4] = 255 * doubt(nodes, p);
-    data[8 * j + 5] = plain || stateOf(nodes, p, choice) !== DIMMED ? 255 : 18;
-  }
-  return data;
 }
 
 /** Pie charts of some rows of a scene: those in front come last. */
@@ -182,7 +132,8 @@ export function nodeLines(scene, pairs, choice, look) {
   const { nodes } = scene;
   const lines = new Lines(MOST_LINES);
   const shown = Math.min(pairs.length / 2, MOST_LINES);
-  const strength = Math.max(0.16, Math.min(1, (FEW_LINES / Math.max(shown, 1)) ** 0.6));
+  // Missing links that nobody could see among the others are why these step back while they are shown.
+  const strength = (choice.ghosts ? 0.4 : 1) * Math.max(0.16, Math.min(1, (FEW_LINES / Math.max(shown, 1)) ** 0.6));
   const grey = bytes(look.line);
   const last = [];
   for (let e = 0; e < pairs.length && lines.count < MOST_LINES; e += 2) {

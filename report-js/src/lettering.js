@@ -1,9 +1,11 @@
 // Names on the picture: of regions and communities at a distance, of nodes nearby, never on top of each other.
 import { core, nameOf, rowOf } from "./data.js";
+import { DIMMED, stateOf } from "./layers.js";
 
 const MOST_NAMES = 90;
-// Names of communities while all of the picture is in sight; more of them come with every step nearer.
-const FEW_NAMES = 22;
+// Names of communities while all of the picture is in sight, on a picture of so many pixels of a page, and at least;
+// more of them come with every step nearer.
+const [FEW_NAMES, FEWEST_NAMES, USUAL_AREA] = [22, 7, 500000];
 const LONGEST = 26;
 // Discs that names keep clear of, at most: each frame compares every name with every disc.
 const MOST_OBSTACLES = 2000;
@@ -51,10 +53,7 @@ export class Lettering {
     for (const row of chosen) this.nodeName(scene, camera, row, true);
     const tiny = 3.2 * ratio;
     const large = rows.filter((row) => scene.radius[row] * camera.zoom >= tiny && !chosen.includes(row));
-    const front = (row) => {
-      const p = scene.position(row);
-      return !choice.near || choice.near.has(p);
-    };
+    const front = (row) => stateOf(scene.nodes, scene.position(row), choice) !== DIMMED;
     large.sort((a, b) => scene.radius[b] - scene.radius[a]);
     for (const row of large.filter(front)) {
       if (this.placed.length >= MOST_NAMES || this.tries-- <= 0) return;
@@ -75,13 +74,19 @@ export class Lettering {
     const near = camera.zoom / camera.whole;
     const places = this.communityPlaces(scene, camera);
     const first = near < 1.9 && core.regions ? new Set(this.regionNames(scene, camera, places)) : new Set();
-    const most = Math.min(MOST_NAMES, FEW_NAMES * near ** 1.5);
+    const most = Math.min(MOST_NAMES, this.few(camera) * near ** 1.5);
     for (const { community, x, y, size } of places) {
       if (this.placed.length >= most) return;
       if (first.has(community) || (choice.only !== null && community !== choice.only)) continue;
       const height = Math.max(11.5, Math.min(17, (0.3 * size) / ratio));
       this.write({ text: this.nameOf(community), x, y, size: 0, height, weight: 600, middle: true, always: community === choice.only });
     }
+  }
+
+  /** How many names a picture of this size has room for. */
+  few({ width, height }) {
+    const area = (width * height) / this.look.ratio ** 2;
+    return Math.max(FEWEST_NAMES, FEW_NAMES * Math.min(1, area / USUAL_AREA));
   }
 
   nameOf(community) {
@@ -91,20 +96,30 @@ export class Lettering {
   /** Communities in sight, the largest first; names go above the nodes of a drawn network, onto the discs of a map. */
   communityPlaces(scene, camera) {
     const found = [];
-    const add = (community, x, y, radius, above) => {
-      const at = camera.toScreen(x, y);
-      const size = radius * camera.zoom;
-      const line = at[1] - (above ? 1.5 * size + 6 * this.look.ratio : 0);
-      if (at[0] > 0 && line > 0 && at[0] < camera.width && line < camera.height) found.push({ community, x: at[0], y: line, size });
+    const add = (community, x, y, size) => {
+      if (x > 0 && y > 0 && x < camera.width && y < camera.height) found.push({ community, x, y, size });
     };
     if (scene.map) {
       const { numbers, x, y, radius } = scene.map;
-      numbers.forEach((k, i) => rowOf(k) !== undefined && add(k, x[i], y[i], radius[i], false));
+      numbers.forEach((k, i) => rowOf(k) !== undefined && add(k, ...camera.toScreen(x[i], y[i]), radius[i] * camera.zoom));
     } else if (scene.centres) {
-      for (const [k, { x, y, spread }] of scene.centres) add(k, x, y, spread, true);
+      for (const { community, x, y, size, line } of this.linesAbove(scene, camera)) add(community, x, line ?? y, size);
     }
     const members = (k) => core.communities.members[rowOf(k)];
     return found.sort((a, b) => members(b.community) - members(a.community) || a.community - b.community);
+  }
+
+  /** Communities of a drawn network on the screen; `line` is above the nodes, if no other community is nearer there. */
+  linesAbove(scene, camera) {
+    const centres = [...scene.centres].map(([community, { x, y, spread }]) => {
+      const [left, top] = camera.toScreen(x, y);
+      return { community, x: left, y: top, size: spread * camera.zoom };
+    });
+    return centres.map((own) => {
+      const line = own.y - 1.5 * own.size - 6 * this.look.ratio;
+      const near = ({ x, y }) => Math.hypot(x - own.x, y - line);
+      return { ...own, line: line > 0 && centres.every((other) => near(other) >= near(own)) ? line : undefined };
+    });
   }
 
   /** Write the name of the largest community of every region; returns these communities. */
@@ -114,7 +129,7 @@ export class Lettering {
     const named = [];
     for (const communities of core.regions) {
       const shown = communities.map((k) => known.get(k)).filter(Boolean);
-      if (communities.length < 2 || !shown.length || named.length >= FEW_NAMES / 2) continue;
+      if (communities.length < 2 || !shown.length || named.length >= this.few(camera) / 2) continue;
       const members = ({ community }) => core.communities.members[rowOf(community)];
       const largest = shown.reduce((a, b) => (members(b) > members(a) ? b : a));
       this.write({ ...largest, text: this.nameOf(largest.community), size: 0, height: 14, weight: 700, middle: true });

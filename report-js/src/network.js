@@ -209,9 +209,12 @@ function keys() {
     else if (event.key === "-") stage.zoom(1 / 1.5);
     else if (event.key === "0") stage.fit();
     else if (event.key === "n" || event.key === "p") walk(event.key === "n" ? 1 : -1);
-    else if (event.key === "Escape") clear();
     else return;
     event.preventDefault();
+  });
+  // From anywhere but a field, where Escape belongs to what is being written.
+  document.addEventListener("keydown", (event) => {
+    if (event.key === "Escape" && !event.target.matches("input[type=text], input[type=search]")) clear();
   });
   const on = (id, action) => byId(id).addEventListener("click", action);
   on("zoom-in", () => state.stage?.zoom(1.5));

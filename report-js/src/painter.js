@@ -67,15 +67,18 @@ export class Painter {
     return made;
   }
 
-  /** Points: x and y of each, then red, green, blue, unused, doubt, how much it is shown, two unused, in bytes. */
-  setPoints(places, colours) {
-    this.layers.places = this.buffer(places, this.layers.places);
-    this.counts.points = places.length / 2;
-    this.setColours(colours);
+  /** Room for so many points, which come in parts. */
+  setPoints(count) {
+    this.layers.places = this.buffer(8 * count, this.layers.places);
+    this.layers.colours = this.buffer(8 * count, this.layers.colours);
+    this.counts.points = count;
   }
 
-  setColours(colours) {
-    this.layers.colours = this.buffer(colours, this.layers.colours);
+  /** Some of the points: x and y of each; or red, green, blue, unused, doubt, how much it is shown, two unused, in bytes. */
+  putPoints(name, begin, data) {
+    const { gl } = this;
+    gl.bindBuffer(gl.ARRAY_BUFFER, this.layers[name]);
+    gl.bufferSubData(gl.ARRAY_BUFFER, 8 * begin, data);
   }
 
   setDiscs(data, count) {

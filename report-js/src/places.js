@@ -31,6 +31,17 @@ function ranks(disc, share, discCount, steps) {
   return { rank, sizes: next };
 }
 
+/** The first places of a spiral that fills a disc evenly: as many as the largest disc has nodes, not one for each node. */
+function spiral(count) {
+  const right = new Float32Array(count);
+  const up = new Float32Array(count);
+  for (let i = 0; i < count; i++) {
+    right[i] = Math.sqrt(i + 0.5) * Math.cos(TURN * i);
+    up[i] = Math.sqrt(i + 0.5) * Math.sin(TURN * i);
+  }
+  return [right, up];
+}
+
 /** The disc of every node, and its place. */
 export function nodePlaces(nodes, map) {
   const { count, entries, community, code, mean } = nodes;
@@ -64,10 +75,12 @@ export function nodePlaces(nodes, map) {
     if (total > 0) part[p] = share[p] / total;
   }
   const { rank, sizes } = ranks(disc, share, last + 1, core.block.steps);
+  const [right, up] = spiral(sizes.reduce((a, b) => Math.max(a, b), 0));
+  const scale = map.radius.map((radius, i) => radius / Math.sqrt(Math.max(sizes[i], 1)));
   for (let p = 0; p < count; p++) {
-    const away = map.radius[disc[p]] * Math.sqrt((rank[p] + 0.5) / sizes[disc[p]]) * part[p];
-    x[p] += away * Math.cos(TURN * rank[p]);
-    y[p] += away * Math.sin(TURN * rank[p]);
+    const away = scale[disc[p]] * part[p];
+    x[p] += away * right[rank[p]];
+    y[p] += away * up[rank[p]];
   }
   return { x, y, disc };
 }

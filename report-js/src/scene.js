@@ -14,8 +14,22 @@ class Scene {
   constructor({ kind, nodes, ids = null, x, y, radius, links = null, map = null, note = "" }) {
     Object.assign(this, { kind, nodes, ids, x, y, radius, links, map, note });
     this.count = x.length;
-    this.grid = new Grid(x, y);
     this.rows = ids ? new Map(Array.from(ids, (position, row) => [position, row])) : null;
+  }
+
+  /** What lies where; made when a picture from near first asks for it. */
+  get grid() {
+    this.cells ??= new Grid(this.x, this.y);
+    return this.cells;
+  }
+
+  /** The largest radius of a node. */
+  get widest() {
+    if (this.most === undefined) {
+      this.most = 1e-9;
+      for (let i = 0; i < this.count; i++) if (this.radius[i] > this.most) this.most = this.radius[i];
+    }
+    return this.most;
   }
 
   position(row) {
@@ -34,19 +48,22 @@ class Scene {
   }
 
   measure() {
-    let [left, low, right, high] = this.grid.box;
-    let most = 0;
-    for (let i = 0; i < this.count; i++) if (this.radius[i] > most) most = this.radius[i];
-    if (this.map) {
-      this.map.x.forEach((x, i) => {
-        left = Math.min(left, x - this.map.radius[i]);
-        right = Math.max(right, x + this.map.radius[i]);
-        low = Math.min(low, this.map.y[i] - this.map.radius[i]);
-        high = Math.max(high, this.map.y[i] + this.map.radius[i]);
-      });
-    }
+    const most = this.widest;
+    const [left, low, right, high] = this.map ? discBox(this.map) : this.grid.box;
     return [left - most, low - most, right + most, high + most];
   }
+}
+
+/** The part of the plane with all discs of a map, and with them all nodes, which are means of points in discs. */
+function discBox({ x, y, radius }) {
+  const box = [Infinity, Infinity, -Infinity, -Infinity];
+  radius.forEach((r, i) => {
+    box[0] = Math.min(box[0], x[i] - r);
+    box[1] = Math.min(box[1], y[i] - r);
+    box[2] = Math.max(box[2], x[i] + r);
+    box[3] = Math.max(box[3], y[i] + r);
+  });
+  return box;
 }
 
 /** The picture that was laid out when the report was written. */

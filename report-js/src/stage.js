@@ -2,9 +2,10 @@
 import { core } from "./data.js";
 import { Camera } from "./camera.js";
 import { listen } from "./gestures.js";
-import { communityLines, discBuffer, nodeLines, pointColours, pointPlaces } from "./layers.js";
+import { communityLines, discBuffer, nodeLines } from "./layers.js";
 import { Lettering } from "./lettering.js";
 import { Painter, rgb } from "./painter.js";
+import { Points } from "./points.js";
 
 // Nodes that are drawn as pie charts, at most; more are points.
 const MOST_DISCS = 6000;
@@ -27,15 +28,19 @@ export class Stage {
     this.ink = ink;
     this.told = { picked, hovered, cleared };
     const canvases = [0, 1].map(() => container.appendChild(document.createElement("canvas")));
+    // Before there is a context: to change the size of one costs a wait for the graphics.
+    const [width, height] = this.size();
+    for (const canvas of canvases) Object.assign(canvas, { width, height });
     this.painter = new Painter(canvases[0]);
     this.lettering = new Lettering(canvases[1]);
     this.camera = new Camera();
     this.scene = null;
+    this.points = null;
     this.choice = { ...NONE };
     this.prepared = null;
     this.asked = false;
     this.moved = -1e9;
-    this.points = FIRST_POINTS;
+    this.budget = FIRST_POINTS;
     this.drawn = 0;
     this.last = 0;
     this.moving = false;
@@ -55,9 +60,15 @@ export class Stage {
     return Math.min(globalThis.devicePixelRatio || 1, 2);
   }
 
+  /** Width and height of the picture in pixels of the screen. */
+  size() {
+    const { container, ratio } = this;
+    return [container.clientWidth, container.clientHeight].map((v) => Math.max(1, Math.round(v * ratio)));
+  }
+
   measure() {
-    const { camera, container, ratio } = this;
-    const [width, height] = [container.clientWidth, container.clientHeight].map((v) => Math.max(1, Math.round(v * ratio)));
+    const { camera } = this;
+    const [width, height] = this.size();
     if (camera.width === width && camera.height === height) return;
     const fill = camera.zoom / camera.whole;
     [camera.width, camera.height] = [width, height];
@@ -75,11 +86,11 @@ export class Stage {
   show(scene) {
     this.scene = scene;
     this.renew();
-    this.painter.setPoints(pointPlaces(scene), pointColours(scene, this.choice));
+    this.points = new Points(scene);
+    this.painter.setPoints(scene.count);
     const whole = this.camera.fitted(scene.box);
     // A few nodes must not fill the picture with huge discs.
-    const most = scene.radius.reduce((a, b) => Math.max(a, b), 1e-9);
-    whole.zoom = Math.min(whole.zoom, (0.042 * this.camera.width) / most);
+    whole.zoom = Math.min(whole.zoom, (0.042 * this.camera.width) / scene.widest);
     this.camera.whole = whole.zoom;
     this.camera.moving = null;
     this.camera.set(whole);
@@ -90,7 +101,7 @@ export class Stage {
   choose(change) {
     Object.assign(this.choice, change);
     this.renew();
-    if (this.scene) this.painter.setColours(pointColours(this.scene, this.choice));
+    this.points?.fade();
     this.ask();
   }
 
@@ -128,7 +139,7 @@ export class Stage {
     if (moving) this.drawn = 0;
     if (moving !== this.moving) this.drawn = 0;
     this.moving = moving;
-    const some = moving ? this.points : Math.max(this.points, this.scene.count / STILL_FRAMES);
+    const some = moving ? this.budget : Math.max(this.budget, this.scene.count / STILL_FRAMES);
     this.paint(this.drawn, this.drawn + some);
     if (moving || this.drawn < this.scene.count) this.ask();
     else this.finished();
@@ -140,8 +151,8 @@ export class Stage {
     this.last = now;
     if (took > 1000) return;
     this.slow = took > FRAME[1] || (this.slow && took > FRAME[0]);
-    if (took > FRAME[1]) this.points = Math.max(FEWEST_POINTS, this.points * Math.max(0.5, FRAME[1] / took));
-    else if (took < FRAME[0]) this.points = Math.min(MOST_POINTS, this.points * 1.2);
+    if (took > FRAME[1]) this.budget = Math.max(FEWEST_POINTS, this.budget * Math.max(0.5, FRAME[1] / took));
+    else if (took < FRAME[0]) this.budget = Math.min(MOST_POINTS, this.budget * 1.2);
   }
 
   /** Colours and sizes of a frame. */
@@ -160,6 +171,7 @@ export class Stage {
     const { near } = this.prepared;
     const points = near ? this.glow(look) : this.dots(look);
     this.drawn = points ? Math.min(scene.count, Math.ceil(end)) : scene.count;
+    if (points) this.fill(this.drawn);
     painter.draw(camera, {
       palette: look.palette,
       paper: rgb(look.paper),
@@ -170,6 +182,19 @@ export class Stage {
       points: points && { ...points, begin: Math.min(begin, scene.count), end: this.drawn },
     });
     this.lettering.draw({ scene, camera, look, near, choice, hurried: this.moving && this.slow });
+  }
+
+  /** Make the points up to `end` that the graphics do not have yet. */
+  fill(end) {
+    const { points, painter, choice } = this;
+    if (points.placed < end) {
+      const { begin, places } = points.places(end);
+      painter.putPoints("places", begin, places);
+    }
+    if (points.coloured < end) {
+      const { begin, colours } = points.colours(end, choice);
+      painter.putPoints("colours", begin, colours);
+    }
   }
 
   /** Points of a map: about as large as the nodes are, at least a pixel, lighter where several lie on one pixel. */
@@ -266,7 +291,7 @@ export class Stage {
     if (!this.prepared?.near) return null;
     const [x, y] = camera.toPlane(px, py);
     const slack = (5 * this.ratio) / camera.zoom;
-    const most = Math.max(...this.prepared.near.slice(0, 1).map((row) => scene.radius[row]), scene.map?.unit ?? 0, this.widest());
+    const most = Math.max(...this.prepared.near.slice(0, 1).map((row) => scene.radius[row]), scene.map?.unit ?? 0, scene.widest);
     const reach = most + slack;
     let best = null;
     let least = Infinity;
@@ -275,11 +300,6 @@ export class Stage {
       if (gap < slack && gap < least) [best, least] = [row, gap];
     }
     return best;
-  }
-
-  widest() {
-    this.scene.widest ??= this.scene.radius.reduce((a, b) => Math.max(a, b), 0);
-    return this.scene.widest;
   }
 
   /** The community whose disc on the map is at a place of the screen, or null. */

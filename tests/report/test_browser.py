@@ -136,6 +136,11 @@ def test_the_keyboard_is_enough(browse, report):
         page,
         "document.querySelector('#legend [data-community=\"2\"]').getAttribute('aria-pressed') === 'false'",
     )
+    # Escape clears from wherever the focus is.
+    chip.send_keys(Keys.ENTER)
+    until(page, "document.querySelector('#card h3')?.textContent === 'Community 2'")
+    chip.send_keys(Keys.ESCAPE)
+    until(page, "!document.querySelector('#card h3') && !document.querySelector('[aria-pressed=true].entry')")
     assert complaints(page) == []
 
 

@@ -146,6 +146,41 @@ def test_a_chosen_node_has_its_links_in_front_and_the_picture_can_be_kept(browse
     assert complaints(page) == []
 
 
+def test_points_made_in_parts_are_those_made_at_once_and_all_nodes(browse, report):
+    page = browse(report, webgl=True)
+    drawn(page)
+    once, parts, x = page.execute_script("""
+const { scene, choice, points } = blockmixMap, Points = points.constructor, all = scene.count;
+const whole = new Points(scene), part = new Points(scene);
+const join = (make) => [7, 8, all].flatMap((end) => Array.from(make(end)));
+return [
+  [Array.from(whole.places(all).places), Array.from(whole.colours(all, choice).colours)],
+  [join((end) => part.places(end).places), join((end) => part.colours(end, choice).colours)],
+  Array.from(scene.x),
+];""")
+    assert once == parts
+    assert sorted(once[0][::2]) == sorted(x)
+    # Six bytes of eight say something: three of the colour, doubt, and that nothing is faint.
+    assert len(once[1]) == 8 * len(x)
+    assert set(once[1][5::8]) == {255}
+
+
+def test_names_of_communities_lie_at_their_own_nodes_and_fit_the_picture(browse, report):
+    page = browse(report, webgl=True)
+    drawn(page)
+    lines = page.execute_script("""
+const { lettering } = blockmixMap;
+const centres = new Map([[0, { x: 100, y: 300, spread: 20 }], [1, { x: 100, y: 200, spread: 100 }]]);
+const camera = { zoom: 1, toScreen: (x, y) => [x, y] };
+lettering.look = { ratio: 1 };
+const first = lettering.linesAbove({ centres }, camera).map(({ line }) => line ?? null);
+centres.set(1, { x: 100, y: 320, spread: 30 });
+return [first, lettering.linesAbove({ centres }, camera).map(({ line }) => line ?? null),
+  lettering.few({ width: 350, height: 350 }), lettering.few({ width: 1000, height: 700 })];""")
+    # In the second case the name of 1 would be at 269, nearer to community 0.
+    assert lines == [[264, 44], [264, None], 7, 22]
+
+
 def test_paper_shows_the_picture_all_plots_and_all_rows(browse, make_posterior, tmp_path):
     page = browse(write_report(make_posterior(200, 20), tmp_path / "r.html"), webgl=True)
     drawn(page)

@@ -98,10 +98,24 @@ def test_regions_are_groups_of_communities_with_links_between_them():
     size = np.where(group == 1, 30.0, 10.0)
     weight = size[pairs].prod(axis=1) * np.where(group[pairs[:, 0]] == group[pairs[:, 1]], 0.2, 0.0005)
     found = regions.make_regions(pairs, weight, size)
-    assert sorted(np.unique(np.column_stack([group, found]), axis=0)[:, 1].tolist()) == [0, 1, 2]
+    assert 3 <= found.max() + 1 <= regions.MOST
+    assert all(len(np.unique(group[found == region])) == 1 for region in range(found.max() + 1))
     # The largest comes first.
-    assert (found[group == 1] == 0).all()
+    sums = np.bincount(found, size)
+    assert sums.tolist() == sorted(sums.tolist(), reverse=True)
     assert regions.make_regions(pairs[:5], weight[:5], np.ones(10)) is None
+
+
+def test_links_that_sizes_alone_would_give_join_no_regions():
+    group = np.arange(60) % 3
+    pairs = np.column_stack(np.triu_indices(60, 1))
+    size = np.random.default_rng(1).uniform(5, 80, 60)
+    together = group[pairs[:, 0]] == group[pairs[:, 1]]
+    # As in a dense network: links between all communities, by their sizes, and a third more within groups.
+    weight = size[pairs].prod(axis=1) * np.where(together, 0.02, 0.015)
+    found = regions.make_regions(pairs, weight, size)
+    assert all(len(np.unique(group[found == region])) == 1 for region in range(found.max() + 1))
+    assert found.max() + 1 <= regions.MOST
 
 
 def test_a_density_image_has_mean_colours_and_is_more_opaque_where_nodes_are_many():

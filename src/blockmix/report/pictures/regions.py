@@ -2,6 +2,8 @@
 
 Many communities make a long list and small names. The tree of the start (`samplers/starts/partition.py`) goes on above
 communities: they are grouped at lower and lower resolutions until there are few enough groups to name at a glance.
+What counts is what pulls communities together on the map, the links beyond those that sizes alone would give: by all links,
+most communities of a network that is dense everywhere end up in one region.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockmix.numerics.workers import Workers
+from blockmix.report.pictures.places import excess_links
 from blockmix.samplers.starts.potts.groups import Links
 from blockmix.samplers.starts.potts.levels import Coarsening
 from blockmix.samplers.starts.potts.merging import weighted_links
@@ -33,7 +36,10 @@ def make_regions(
     `links` are pairs of communities, `weight` the expected number of links between them, `size` their nodes.
     """
     count = len(size)
-    if count < FEWEST_COMMUNITIES or not len(links):
+    if count < FEWEST_COMMUNITIES:
+        return None
+    links, weight = excess_links(links, weight, count)
+    if not len(links):
         return None
     sizes = np.maximum(np.rint(size), 1.0).astype(np.int32)
     scale = min(_LARGEST_WEIGHT / weight.max(), _LARGEST_SUM / weight.sum())
