@@ -7,7 +7,7 @@ ASKED = "blockmix.posterior.answers.methods.Answers."
 
 @pytest.fixture(scope="session")
 def asked_post():
-    """The result of the example of `Answers`: two cliques of eight that share node 7, without the link of 0 and 1."""
+    """Return the result of the example of `Answers`: two cliques of eight that share node 7, but no link of 0 and 1."""
     import blockmix as bm
 
     links = [(a + c, b + c) for c in (0, 7) for a in range(8) for b in range(a) if (a + c, b) != (1, 0)]

@@ -84,12 +84,18 @@ function strengthCell(c, i) {
 export function communityTable() {
   const c = core.communities;
   let members = c.members;
+  const evidence = {
+    name: "Evidence",
+    class: "right",
+    key: (i) => c.evidence[i] ?? 0,
+    cell: (i) => (c.evidence[i] === null ? "n/a" : number(Math.round(c.evidence[i]))),
+  };
   const columns = [
     { name: "Community", key: (i) => c.number[i], first: 1, cell: (i) => communityChip(c.number[i]) },
     { name: "Members", class: "right", key: (i) => members[i], cell: (i) => number(members[i]) },
     { name: "Expected size", class: "right", key: (i) => c.size[i], cell: (i) => (c.size[i] < 100 ? c.size[i].toFixed(1) : number(Math.round(c.size[i]))) },
     { name: "Strength", key: (i) => c.strength[i], cell: (i) => strengthCell(c, i) },
-    { name: "Evidence", class: "right", key: (i) => c.evidence[i] ?? 0, cell: (i) => (c.evidence[i] === null ? "n/a" : number(Math.round(c.evidence[i]))) },
+    ...(c.evidence.some((value) => value !== null) ? [evidence] : []),
     {
       name: "Most certain members",
       class: "wide",

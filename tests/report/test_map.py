@@ -128,6 +128,15 @@ def test_a_density_image_has_mean_colours_and_is_more_opaque_where_nodes_are_man
     assert image[..., 3].astype(bool).sum() == 2
 
 
+def test_nodes_of_a_density_image_cover_the_pixels_within_their_radius():
+    at, colour = np.array([2.5]), np.array([[1.0, 0.0, 0.0]])
+    image = density.density_image(at, at, colour, 6, 5, radius=1.0)
+    assert np.argwhere(image[..., 3]).tolist() == [[1, 2], [2, 1], [2, 2], [2, 3], [3, 2]]
+    # What lies outside is left out, and does not come in on the other side.
+    image = density.density_image(np.array([5.5]), np.array([0.5]), colour, 6, 5, radius=1.0)
+    assert np.argwhere(image[..., 3]).tolist() == [[0, 4], [0, 5], [1, 5]]
+
+
 def test_a_png_holds_the_pixels():
     image = np.arange(24, dtype=np.uint8).reshape(2, 3, 4)
     data, at, body = density.png(image), 8, b""

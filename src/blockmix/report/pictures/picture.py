@@ -21,7 +21,12 @@ WIDTH, HEIGHT, _MARGIN = 1200.0, 760.0, 40.0
 # Pixels of the image of a map for every unit of the picture.
 _FINE = 0.8
 # Lines and names beyond these would hide the picture, and slow the page.
-_MOST_LINES, _MOST_NAMES, _LONGEST_NAME = 6_000, 60, 28
+_MOST_LINES, _MOST_NAMES, _MOST_MAP_NAMES, _LONGEST_NAME = 6_000, 60, 24, 28
+# More lines than this on a map are fainter, as in the page.
+_FEW_BANDS = 150
+# The radius of a node on the image of a map: its share of the room that it has in its disc, and at most so many pixels.
+# Beyond so many nodes each is one pixel: they are a density.
+_NODE_RADIUS, _LARGEST_NODE, _MANY_NODES = 0.6, 6.0, 200_000
 # Width of a letter on average, to see where names fit.
 _LETTER = 8.0
 _SLIVER = 0.03
@@ -48,6 +53,9 @@ def still_picture(
              stroke_width=_short(0.9 + 3.0 * w * is_map))
         for (a, b), w in list(zip(drawing.links.tolist(), drawing.weight.tolist(), strict=True))[:_MOST_LINES]
     ]  # fmt: skip
+    if is_map:
+        thin = min(1.0, math.sqrt(_FEW_BANDS / max(len(lines), 1)))
+        lines = [element("g", *lines, opacity=_short(thin))]
     if is_map and entries is not None:
         discs = [_nodes_of_map(found, drawing, colours, entries)]
     else:
@@ -87,7 +95,10 @@ def _nodes_of_map(found: Findings, drawing: Drawing, colours: NDArray[np.int64],
     low, scale, middle = _frame(drawing)
     x = WIDTH / 2 + (place[:, 0] - low[0] - middle[0]) * scale
     y = HEIGHT / 2 - (place[:, 1] - low[1] - middle[1]) * scale
-    image = png(density_image(x * _FINE, y * _FINE, mixed, round(WIDTH * _FINE), round(HEIGHT * _FINE)))
+    usual = min(max(1.5, _NODE_RADIUS * places.unit * scale * _FINE), _LARGEST_NODE)
+    radius = usual if nodes <= _MANY_NODES else 0.0
+    size = round(WIDTH * _FINE), round(HEIGHT * _FINE)
+    image = png(density_image(x * _FINE, y * _FINE, mixed, *size, radius=radius))
     address = "data:image/png;base64," + base64.b64encode(image).decode("ascii")
     return void("image", href=address, x=0, y=0, width=WIDTH, height=HEIGHT)
 
@@ -160,7 +171,10 @@ def name_places(
     graph = found.post.graph
     taken = np.zeros((0, 4))
     result = []
-    for i in np.argsort(-drawing.radius, kind="stable")[:_MOST_NAMES].tolist():
+    most = _MOST_NAMES if drawing.kind == "network" else _MOST_MAP_NAMES
+    for i in np.argsort(-drawing.radius, kind="stable")[: 2 * _MOST_NAMES].tolist():
+        if len(result) >= most:
+            break
         number = int(drawing.ids[i])
         if drawing.kind == "map" and number not in found.names:
             continue

@@ -2,8 +2,8 @@
 
 Many communities make a long list and small names. The tree of the start (`samplers/starts/partition.py`) goes on above
 communities: they are grouped at lower and lower resolutions until there are few enough groups to name at a glance.
-What counts is what pulls communities together on the map, the links beyond those that sizes alone would give: by all links,
-most communities of a network that is dense everywhere end up in one region.
+What counts is what pulls communities together on the map, the links beyond those that sizes alone would give: by all
+links, most communities of a network that is dense everywhere end up in one region.
 """
 
 from __future__ import annotations
