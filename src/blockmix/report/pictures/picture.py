@@ -170,7 +170,7 @@ def name_places(
     """Place names of the largest discs beside the disc, clear of other names and discs."""
     graph = found.post.graph
     taken = np.zeros((0, 4))
-    result = []
+    result: list[tuple[str, float, float]] = []
     most = _MOST_NAMES if drawing.kind == "network" else _MOST_MAP_NAMES
     for i in np.argsort(-drawing.radius, kind="stable")[: 2 * _MOST_NAMES].tolist():
         if len(result) >= most:
