@@ -114,15 +114,33 @@ def test_steps_towards_the_mode_raise_the_posterior_density_with_communities_too
 
     path = [density(at_mode(table, rates, training, seen, steps)) for steps in (0, 1, 2, 5, 20, 200)]
     assert (np.diff(path) > -1e-9).all()
-    last = at_mode(table, rates, training, seen, 200)
-    for node in range(14):
-        moved = last.popularity.copy()
-        moved[node] *= 1.05
-        assert density(last._replace(popularity=moved)) < path[-1]
-    for k in np.flatnonzero(last.communities > 0.01):
-        moved = last.communities.copy()
-        moved[k] *= 1.05
-        assert density(last._replace(communities=moved)) < path[-1] + 1e-9
+    last = at_mode(table, rates, training, seen, 3000)
+    for factor in (0.99, 1.01):
+        for node in range(14):
+            moved = last.popularity.copy()
+            moved[node] *= factor
+            assert density(last._replace(popularity=moved)) < density(last)
+        for k in np.flatnonzero(last.communities > 0.01):
+            moved = last.communities.copy()
+            moved[k] *= factor
+            assert density(last._replace(communities=moved)) < density(last)
+
+
+def test_communities_together_are_those_with_evidence_and_the_background_takes_the_links_of_the_others():
+    clique, none = np.array(list(itertools.combinations(range(8), 2))), np.empty((0, 2), dtype=np.int64)
+    others = hub_network(60, 4, 3).edges() + 8
+    graph = bm.Graph.from_edges(np.concatenate([clique, others, [[0, 9], [3, 20]]]), nodes=range(68))
+    community = np.repeat([0, 1], [8, 60]).astype(np.int32)
+    table = Memberships(np.arange(69), community, np.ones(68, dtype=np.float32))
+    rates = Rates(np.ones(68), np.array([3.0, 0.01]), 0.06)
+    evidence, together = popular_evidence(table, rates, graph, none)
+    assert evidence[0] > 0 > evidence[1]
+    seen = Seen(graph.edges().astype(np.int64), none)
+    # Of 68 * 67/2 pairs 60 * 59/2 are in the second community, which has no evidence; a member costs log 2.
+    left = 0.06 + 0.01 * (60 * 59) / (68 * 67)
+    kept = at_mode(table, Rates(np.ones(68), np.array([3.0, 0.0]), left), graph, seen, 1)
+    expected = log_likelihood(table, kept, seen)[1] - degrees_alone(graph, seen) - 8 * np.log(2.0)
+    assert together == pytest.approx(expected, abs=1e-6)
 
 
 @pytest.mark.slow
