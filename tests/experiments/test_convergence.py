@@ -82,3 +82,15 @@ def test_a_run_that_still_moves_has_not_converged_though_it_is_the_best():
 def test_the_prediction_without_communities_is_that_of_the_density():
     assert null_perplexity(0.01, 0.5) == pytest.approx(math.sqrt(1 / 0.01 / 0.99))
     assert null_perplexity(0.2, 1.0) == pytest.approx(5.0)
+
+
+def test_rows_have_settled_where_the_memory_is_level_at_the_end():
+    """Of methods that have a memory ratio, by the same rule as the perplexity."""
+    level, falling = [0.9, 0.5, 0.4, 0.3, 0.3, 0.3], [0.9, 0.8, 0.7, 0.6, 0.5, 0.4]
+    trial = Trial("figure2", "p", "n", 2, "m", "sgmc-m", 1, 6.0)
+    figures = {"perplexity": 3.0, "null_perplexity": 9.0}
+    made = [
+        Outcome(trial, {"seconds": TIMES, "perplexity": [3.0] * 6, **more}, dict(figures))
+        for more in ({"memory_ratio": level}, {"memory_ratio": falling}, {})
+    ]
+    assert [o.figures.get("rows_settled") for o in with_convergence(made)] == [1.0, 0.0, None]

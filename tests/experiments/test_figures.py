@@ -60,6 +60,7 @@ def test_every_figure_draws_and_judges(name, quick, tmp_path):
             "figure3",
             {
                 "not much",
+                "sgmc-m converges",
                 "US-AIR: sgmc-m",
                 "NETSCIENCE: sgmc-m",
                 "sgmc predicts",

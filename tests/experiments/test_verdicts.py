@@ -17,8 +17,8 @@ YES, NO, OPEN = True, False, None
 
 
 def ran(converged):
-    """An outcome that had converged (1) or not (0), or of a table that does not say."""
-    known = {} if converged is None else {"converged": converged}
+    """An outcome that had converged, rows and all (1), or not (0), or of a table that does not say."""
+    known = {} if converged is None else {"converged": converged, "rows_settled": converged}
     return Outcome(Trial("figure1", "p", "n", 2, "m", "scir", 1, 1.0), {}, known)
 
 
@@ -127,6 +127,10 @@ TABLES = {
     figure.if_converged: [
         (True, [ran(1.0), ran(1.0)], YES), (False, [ran(1.0)], NO), (True, [ran(1.0), ran(0.0)], OPEN),
         (False, [ran(0.0)], OPEN), (None, [ran(1.0)], OPEN), (True, [ran(None)], YES), (True, [], YES),
+    ],
+    figure.if_rows_settled: [
+        (True, [ran(1.0), ran(1.0)], YES), (False, [ran(1.0)], NO), (True, [ran(1.0), ran(0.0)], OPEN),
+        (False, [ran(0.0)], OPEN), (True, [ran(None)], YES),
     ],
     figure5.high_thresholds_best: [
         ({0.5: 3.0, 0.7: 2.0, 0.9: 2.0, 1.0: 1.0}, YES), ({0.5: 3.0, 0.7: 2.0, 0.9: 2.01, 1.0: 1.0}, NO),

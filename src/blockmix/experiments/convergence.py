@@ -49,12 +49,16 @@ def with_convergence(outcomes: Sequence[Outcome]) -> list[Outcome]:
         last = outcome.figures["perplexity"]
         if math.isfinite(last):
             best[_setting(outcome)] = min(last, best.get(_setting(outcome), math.inf))
-    return [
-        replace(
-            o, figures=o.figures | {"converged": float(_is_converged(o, best.get(_setting(o), math.inf)))}
-        )
-        for o in outcomes
-    ]
+    return [replace(o, figures=o.figures | _judged(o, best.get(_setting(o), math.inf))) for o in outcomes]
+
+
+def _judged(outcome: Outcome, best: float) -> dict[str, float]:
+    """Return "converged" and, of a method with rows that become shorter, "rows_settled" by the same rule of 2%."""
+    found = {"converged": float(_is_converged(outcome, best))}
+    if "memory_ratio" in outcome.trace:
+        settled = is_settled(outcome.trace["seconds"], outcome.trace["memory_ratio"])
+        found["rows_settled"] = float(settled)
+    return found
 
 
 def _is_converged(outcome: Outcome, best: float) -> bool:

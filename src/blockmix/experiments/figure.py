@@ -71,6 +71,11 @@ def if_converged(holds: bool | None, outcomes: Iterable[Outcome]) -> bool | None
     return None if any(outcome.figures.get("converged") == 0.0 for outcome in outcomes) else holds
 
 
+def if_rows_settled(holds: bool | None, outcomes: Iterable[Outcome]) -> bool | None:
+    """Return the answer, or None where the rows of `sgmc-m` still became shorter at the end of a run it depends on."""
+    return None if any(outcome.figures.get("rows_settled") == 0.0 for outcome in outcomes) else holds
+
+
 def not_converged(outcomes: Iterable[Outcome]) -> str:
     """Return which methods have runs that had not converged, as an end of a sentence; nothing where all had."""
     left = Counter(o.trial.method for o in outcomes if o.figures.get("converged") == 0.0)

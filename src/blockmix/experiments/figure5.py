@@ -12,6 +12,7 @@ from blockmix.experiments.figure import (
     all_of,
     decide,
     if_converged,
+    if_rows_settled,
     in_both_forms,
     mean_of,
     not_converged,
@@ -126,8 +127,11 @@ def _claims_of_memory(outcomes: Sequence[Outcome]) -> list[Claim]:
     def by_k(form: str) -> str:
         return ", ".join(f"{n} " + " ".join(f"{r:.2f}" for r in ratio[form][n].values()) for n in MEMORY)
 
+    def settled(form: str, holds: bool | None) -> bool | None:
+        return if_rows_settled(holds, select(outcomes, panel=f"memory{form}"))
+
     def falling(form: str) -> bool | None:
-        return falls(*([ratio[form][n][k] for n in MEMORY] for k in (30, 1000)))
+        return settled(form, falls(*([ratio[form][n][k] for n in MEMORY] for k in (30, 1000))))
 
     return [
         Claim(
@@ -140,7 +144,7 @@ def _claims_of_memory(outcomes: Sequence[Outcome]) -> list[Claim]:
             "“90% of the total density is allocated to only about 10% ∼ 20% of the communities (e.g., for K=500,1000)”",
             "memory ratio, which counts candidates too: "
             + _in_each_form(lambda form: f"{min(large[form]):.3f} to {max(large[form]):.3f}"),
-            in_both_forms(*(tenth_to_fifth(large[form]) for form in FORMS)),
+            in_both_forms(*(settled(form, tenth_to_fifth(large[form])) for form in FORMS)),
         ),
     ]  # fmt: skip
 
@@ -172,6 +176,10 @@ def _claims_of_threshold(outcomes: Sequence[Outcome]) -> list[Claim]:
     def best(form: str) -> bool | None:
         return settled(form, all_of(high_thresholds_best(score[form][p]) for p in SETTINGS))
 
+    def halved(form: str) -> bool | None:
+        rows = [o for p in SETTINGS for o in select(runs, panel=f"{p}{form}", x=0.9)]
+        return if_rows_settled(about_half(half[form]), rows)
+
     def traded(form: str) -> bool | None:
         return settled(
             form, all_of(trades_accuracy_for_time(pace[form][p], score[form][p]) for p in SETTINGS)
@@ -192,7 +200,7 @@ def _claims_of_threshold(outcomes: Sequence[Outcome]) -> list[Claim]:
             "with a threshold of 0.9 the memory is half of that of sgmc",
             "“the memory usage of SGMC-M is only a half of SGMC”",
             _in_each_form(lambda f: ", ".join(f"{p} {r:.2f}" for p, r in zip(SETTINGS, half[f], strict=True))),
-            in_both_forms(*(about_half(half[form]) for form in FORMS)),
+            in_both_forms(*map(halved, FORMS)),
         ),
     ]  # fmt: skip
 

@@ -6,7 +6,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from blockmix.experiments.drawing import over_time, panels
-from blockmix.experiments.figure import Claim, Figure, all_of, best_or_near, decide, mean_of, select, verdict
+from blockmix.experiments.figure import (
+    Claim,
+    Figure,
+    all_of,
+    best_or_near,
+    decide,
+    mean_of,
+    not_converged,
+    select,
+    verdict,
+)
 from blockmix.experiments.figure2 import QUICK_SHARE
 from blockmix.experiments.methods import NETWORKS, SGMC, SGMC_PRINTED
 from blockmix.experiments.trial import SEEDS, Outcome, Trial
@@ -81,7 +91,9 @@ def claims(outcomes: Sequence[Outcome]) -> list[Claim]:
             Claim(
                 f"{name}: on US-AIR a constant step of 0.01 is best, larger ones are biased, smaller ones slow",
                 "“For the US-AIR dataset a step size 0.01 seems to work best”",
-                ", ".join(f"{step:g}: {value:.3f}" for step, value in by_step.items()),
+                "last perplexity, "
+                + ", ".join(f"{step:g}: {value:.3f}" for step, value in by_step.items())
+                + not_converged(select(outcomes, panel=f"step{form}")),
                 verdict(best_or_near(by_step, 0.01)),
             )
         )  # fmt: skip
