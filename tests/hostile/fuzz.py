@@ -151,7 +151,8 @@ def use_network(folder: Path) -> None:
     graph = as_graph(folder)
     str(graph.summary)
     repr(graph.attributes)
-    if graph.n_nodes <= 1000:
+    # For neighbours of the other type kernels would be compiled anew, which takes a minute.
+    if graph.n_nodes <= 1000 and graph.neighbors.dtype == np.int32:
         fit(graph, 2, sweeps=2, chains=1, threads=1, progress=False)
 
 

@@ -1,11 +1,14 @@
 """A damaged compile cache is noticed, named and written anew, and a full disk does not end a run."""
 
+import hashlib
 import os
+import pickle
 import subprocess
 import sys
 import textwrap
 from pathlib import Path
 
+import numba
 import pytest
 
 PROGRAM = """
@@ -71,6 +74,22 @@ def test_a_damaged_file_is_named_and_its_kernel_is_compiled_again(run, ending, d
     found, hits, warned = run()
     assert (found, hits) == (value, 0)
     assert warned == [f"{path}: this file of the compile cache is damaged; its kernel is compiled again"]
+    assert run() == (value, 1, [])
+
+
+@pytest.mark.parametrize(
+    "gone", [b"cblockmix.tables.minibatch\nNoSuchType\n", b"cblockmix.no_such_module\nType\n"]
+)
+@pytest.mark.parametrize("ending", [".nbi", ".nbc"])
+def test_a_file_that_names_a_type_of_another_version_is_written_anew(run, ending, gone):
+    """After an update the files of the version before are still there."""
+    value = run()[0]
+    (path,) = files(run, ending)
+    content = gone + b"."
+    if ending == ".nbi":
+        content = pickle.dumps(numba.__version__) + content
+    path.write_bytes(content + hashlib.sha256(content).digest())
+    assert run() == (value, 0, [])
     assert run() == (value, 1, [])
 
 

@@ -2,8 +2,9 @@
 
 numba keeps an index of each kernel and one file for each of its signatures, and loads machine code from them as it is.
 A changed bit there is an exception that says nothing, a crash, or a wrong number. Here every file ends with the SHA-256
-of what is before it; a file that does not match counts as missing, and the kernel is compiled again. The checksum tells
-damage and nothing else: whoever can write to the cache can run code (SECURITY.md).
+of what is before it; a file that does not match counts as missing, and the kernel is compiled again. So does a file of
+another version of blockmix that names types which this one does not have. The checksum tells damage and nothing else:
+whoever can write to the cache can run code (SECURITY.md).
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ _CacheFile: Any = IndexDataCacheFile
 _DIGEST_BYTES = hashlib.sha256().digest_size
 # Files of this name end with a checksum; those that other versions of blockmix wrote are left alone.
 _SUFFIX = "-sha256"
+# What reading a file raises that names a module, or a type in one, that is gone since it was written.
+_UNKNOWN_TYPES = (ImportError, AttributeError)
 
 
 class CheckedFile(_CacheFile):  # type: ignore[misc]
@@ -36,7 +39,10 @@ class CheckedFile(_CacheFile):  # type: ignore[misc]
         name = overloads.get(key)
         if name is None or not self._whole(self._data_path(name)):
             return None
-        return super().load(key)
+        try:
+            return super().load(key)
+        except _UNKNOWN_TYPES:
+            return None
 
     def save(self, key: Any, data: Any) -> None:
         """Save a compiled kernel; where that fails it is compiled again by the next process."""
@@ -56,7 +62,7 @@ class CheckedFile(_CacheFile):  # type: ignore[misc]
             return {}
         try:
             return super()._load_index()
-        except (AttributeError, ImportError):
+        except _UNKNOWN_TYPES:
             # numba reads the types before it compares versions: an earlier version called one of them something else.
             return {}
 
