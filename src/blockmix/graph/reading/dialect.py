@@ -215,6 +215,31 @@ def find_ends(names: Sequence[str]) -> tuple[int, int] | None:
     return None
 
 
+def has_row_names(names: Sequence[bytes], rows: Sequence[Sequence[bytes]], quoted: bool) -> bool:
+    """Return whether every line has one column more than names, with a name of the row in front, as R writes tables.
+
+    Row names are all different. R quotes them; where these are not quoted, the next two columns must share labels that
+    are no row names.
+
+    >>> has_row_names([b"from", b"to"], [[b"1", b"ann", b"bob"], [b"2", b"bob", b"cem"]], False)
+    True
+    """
+    if not rows or any(len(without_remark(row)) != len(names) + 1 for row in rows):
+        return False
+    first, second, third = ({row[i] for row in rows} for i in range(3))
+    if len(first) < len(rows):
+        return False
+    return quoted or (not first & (second | third) and bool(second & third))
+
+
+def without_remark(row: Sequence[bytes]) -> Sequence[bytes]:
+    """Return the fields before a # that begins a remark, without empty ones at the end."""
+    end = next((i for i, field in enumerate(row) if field.startswith(b"#")), len(row))
+    while end and not row[end - 1]:
+        end -= 1
+    return row[:end]
+
+
 def place_of(column: Column, names: Sequence[str] | None, count: int, where: dict[str, Any]) -> int:
     """Return the place, from 0, of a column that the user named; `where` are the arguments of the error."""
     if isinstance(column, int):

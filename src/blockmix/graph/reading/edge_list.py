@@ -309,7 +309,8 @@ def _require_links(source: Source, listed: Listed) -> None:
             "there is no link in this file",
             path=source.name,
             line=max(1, listed.lines),
-            remedy="Write one link per line: two labels separated by a blank, a tab, a comma, a semicolon or a pipe.",
+            remedy="Write one link per line: two labels separated by a blank, a tab, a comma, a semicolon or a pipe; "
+            "lines that begin with # or % are comments.",
         )
 
 

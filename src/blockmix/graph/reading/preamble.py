@@ -12,7 +12,15 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from blockmix.errors import GraphFormatError, readable
-from blockmix.graph.reading.dialect import Dialect, find_ends, place_of, sniff_separator, split_fields
+from blockmix.graph.reading.dialect import (
+    Dialect,
+    find_ends,
+    has_row_names,
+    place_of,
+    sniff_separator,
+    split_fields,
+    without_remark,
+)
 from blockmix.graph.reading.parser import ANY, BLANKS, COMMAS, TABS
 from blockmix.graph.reading.source import BYTE_ORDER_MARK, Source
 
@@ -27,6 +35,8 @@ _INTEGER = re.compile(rb"\d{1,18}")
 _DECIMAL = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 # The begin of a column's name, and words that stand in a cell without a value.
 _WORD, _NO_VALUE = re.compile(rb"[^\W\d]"), (b"na", b"nan", b"null", b"none", b"n/a", b"inf", b"missing")
+# The first line that Excel reads for the separator, and writes in some countries.
+_EXCEL_SEPARATOR = re.compile(rb"(?:\xef\xbb\xbf)?\"?sep=([\t,;|])\"?\r?\n", re.IGNORECASE)
 _WEIGHT_NAMES = {"weight", "weights", "w"}
 
 
@@ -47,6 +57,7 @@ class Preamble:
     top: int
     begin: int
     lines: int = 0
+    lines_above: int = 0
     separator: int = BLANKS
     strict: bool = False
     header: str | None = None
@@ -99,7 +110,7 @@ class Preamble:
         """
         if self.header is None or self.named:
             return self
-        return replace(self, begin=self.top, lines=0, header=None)
+        return replace(self, begin=self.top, lines=self.lines_above, header=None)
 
 
 def read_preamble(source: Source, dialect: Dialect) -> Preamble:
@@ -116,7 +127,7 @@ def read_preamble(source: Source, dialect: Dialect) -> Preamble:
 
 def first_data_line(head: bytes) -> tuple[int, bytes, list[bytes]]:
     """Return (offset, text with its line end) of the first line that is neither blank nor a comment."""
-    begin = len(BYTE_ORDER_MARK) if head.startswith(BYTE_ORDER_MARK) else 0
+    begin = _top(head)
     comments: list[bytes] = []
     while begin < len(head):
         end = head.find(b"\n", begin) + 1 or len(head)
@@ -130,6 +141,24 @@ def first_data_line(head: bytes) -> tuple[int, bytes, list[bytes]]:
     return begin, b"", comments
 
 
+def _top(head: bytes) -> int:
+    """Return where the lines begin: behind a byte-order mark, and a line that tells Excel the separator."""
+    excel = _EXCEL_SEPARATOR.match(head)
+    if excel:
+        return excel.end()
+    return len(BYTE_ORDER_MARK) if head.startswith(BYTE_ORDER_MARK) else 0
+
+
+def excel_separator(head: bytes) -> int | None:
+    """Return the separator that a first line such as sep=; names, or None.
+
+    >>> excel_separator(b"sep=;\r\nann;bob\r\n") == ord(";"), excel_separator(b"ann;bob")
+    (True, None)
+    """
+    excel = _EXCEL_SEPARATOR.match(head)
+    return None if excel is None else excel[1][0]
+
+
 def data_lines(head: bytes, most: int = _SNIFFED_LINES) -> list[bytes]:
     """Return the first lines that are neither blank nor comments, without one that the end of `head` cuts."""
     found: list[bytes] = []
@@ -138,7 +167,8 @@ def data_lines(head: bytes, most: int = _SNIFFED_LINES) -> list[bytes]:
         if found and not line.endswith(b"\n"):
             break
         found.append(line)
-        head = head[begin + len(line) :]
+        # A line feed before what is left: nothing but the first line of the file is a mark or names a separator.
+        head = b"\n" + head[begin + len(line) :]
         begin, line, _ = first_data_line(head)
     return found
 
@@ -158,10 +188,11 @@ class _Judge:
         }  # fmt: skip
 
     def preamble(self) -> Preamble:
-        top = len(BYTE_ORDER_MARK) if self.head.startswith(BYTE_ORDER_MARK) else 0
+        top, named = _top(self.head), excel_separator(self.head)
+        above = self.head.count(b"\n", 0, top)
         after = self.begin + len(self.line)
         nodes, edges = _declared(self.comments)
-        found = Preamble(top, top, declared_nodes=nodes, declared_edges=edges)
+        found = Preamble(top, top, above, above, declared_nodes=nodes, declared_edges=edges)
         matrix = bool(self.comments) and self.comments[0].lower().startswith(b"%%matrixmarket")
         blank = split_fields(self.line, BLANKS)
         lone_count = _INTEGER.fullmatch(self.line.strip(b" \t\r\n")) is not None and after < len(self.head)
@@ -169,10 +200,9 @@ class _Judge:
         rest = self.head[after:] if skipped else self.head[self.begin :]
         lines = data_lines(rest)
         number = self.above + 1 + (1 if skipped else 0)
-        separator = self.dialect.separator or sniff_separator(lines, self.path, number)
-        found = replace(found, separator=separator, strict=self.dialect.separator not in (None, BLANKS))
-        if self.dialect.separator == BLANKS:
-            found = replace(found, strict=True)
+        given = self.dialect.separator or named
+        separator = given or sniff_separator(lines, self.path, number)
+        found = replace(found, separator=separator, strict=given is not None)
         if matrix:
             size, edges = _matrix_size(self.path, self.comments[0], blank, self.above + 1, self.line)
             found = replace(found, declared_nodes=size, declared_edges=edges, matrix_size=size)
@@ -198,18 +228,22 @@ class _Judge:
     def _with_columns(self, found: Preamble, lines: list[bytes], after: int) -> Preamble:
         separator = found.separator
         fields, merge = self._fields(lines, separator)
+        fields, shifted = self._over_columns(fields, lines[1:], separator, merge)
         names = _texts(fields)
         ends = find_ends(names) if _printable(self.line) else None
         header = self.dialect.header
         if header is None:
             named = (
-                ends is not None
+                shifted
+                or ends is not None
                 or bool(self.dialect.by_name)
                 or self._numbers_below(separator, fields, lines[1:])
             )
             header = bool(fields) and (named or _are_words(self.line, fields[:2]))
         else:
             named = header
+        if header and shifted and ends is None:
+            ends = (1, 2)
         pick = self._pick(names if header else None, ends if header else None, len(fields), merge)
         found = replace(found, pick=pick, n_columns=len(fields))
         if header:
@@ -220,6 +254,32 @@ class _Judge:
         if len(fields) == 2 and all(_INTEGER.fullmatch(field) for field in fields):
             return replace(found, first_pair=(int(fields[0]), int(fields[1])))
         return found
+
+    def _over_columns(
+        self, fields: list[bytes], others: list[bytes], separator: int, merge: bool
+    ) -> tuple[list[bytes], bool]:
+        """Return the names of the columns, one without a name in front of row names, and whether there are such.
+
+        R writes no name above row names. Other lines with more columns than names are an error, where the first line
+        has the usual names or the user says that it has names: a label may hold the separator.
+        """
+        rows = [split_fields(line, separator, merge) for line in others]
+        if len(fields) < 2 or not _are_words(self.line, fields) or self.dialect.header is False:
+            return fields, False
+        quoted = all(line.lstrip(b" \t").startswith(b'"') for line in others)
+        if has_row_names(fields, rows, quoted):
+            return [b"", *fields], True
+        widths = {len(without_remark(row)) - len(fields) for row in rows}
+        named = bool(self.dialect.header) or find_ends(_texts(fields)) is not None
+        if named and widths and min(widths) > 1 and self.dialect.columns is None:
+            at = self.head.find(others[0], self.begin + len(self.line))
+            raise GraphFormatError(
+                f"this line has {len(rows[0])} columns, and the first line names {len(fields)}",
+                path=self.path, line=self.head.count(b"\n", 0, at) + 1, column=1, text=others[0].strip(b"\r\n"),
+                remedy="Quote labels that hold the separator, or name the two columns with the labels by number: "
+                "columns=(1, 2) (--columns 1,2).",
+            )  # fmt: skip
+        return fields, False
 
     def _numbers_below(self, separator: int, fields: list[bytes], others: list[bytes]) -> bool:
         """Return whether a column beside two words has a word in the first line and numbers in all others."""

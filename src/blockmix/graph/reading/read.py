@@ -14,7 +14,7 @@ from blockmix.errors import InputError
 from blockmix.graph.graph import Graph
 from blockmix.graph.reading.dialect import USUAL_WEIGHTS, Column, Dialect
 from blockmix.graph.reading.edge_list import read_edge_list
-from blockmix.graph.reading.formats.detect import check_format, detect
+from blockmix.graph.reading.formats.detect import HEAD_BYTES, check_format, detect
 from blockmix.graph.reading.formats.doubts import with_doubts
 from blockmix.graph.reading.named import described, with_nodes
 from blockmix.graph.reading.nodes import NodeList, read_nodes
@@ -101,7 +101,7 @@ def read_graph(
 
 def format_of(source: Source, dialect: Dialect) -> str:
     """Return the format of a file, by what it contains and what the user says of its columns."""
-    kind = detect(source, dialect.columns is not None)
+    kind = detect(source, dialect.columns is not None, dialect.separator)
     columns_given = set(dialect.given) - ({"weights"} if dialect.weights == USUAL_WEIGHTS else set())
     # A matrix and a METIS file look like tables of links, and the user says that it is one.
     return "edges" if columns_given and kind in ("matrix", "metis") else kind
@@ -112,7 +112,7 @@ def _read_table(source: Source, kind: str, dialect: Dialect, nodes: NodeList | N
     if kind == "edges":
         graph = read_edge_list(source, dialect, isolated, threads)
         unknown = dialect.header is None and graph.summary is not None and graph.summary.header is None
-        return described(with_doubts(graph, unknown), nodes)
+        return described(with_doubts(graph, unknown, source.head(HEAD_BYTES)), nodes)
     from blockmix.graph.reading.formats.parquet import read_parquet
 
     return described(read_parquet(source, dialect, isolated), nodes)

@@ -17,6 +17,7 @@ from blockmix.graph.reading.source import Source
 # networkx takes some hundred bytes of memory for every link.
 MOST_BYTES = 2 << 30
 TITLES = {"graphml": "GraphML", "gexf": "GEXF", "gml": "GML", "pajek": "Pajek"}
+_PAJEK_UNREAD = re.compile(rb"^\*(arcslist|edgeslist|matrix)\b", re.IGNORECASE | re.MULTILINE)
 _DECLARATIONS = re.compile(rb"<!(DOCTYPE|ENTITY)", re.IGNORECASE)
 
 
@@ -95,4 +96,11 @@ def _gml(networkx: Any, data: bytes) -> tuple[Any, str | None]:
 
 
 def _pajek(networkx: Any, data: bytes) -> tuple[Any, str | None]:
+    unread = _PAJEK_UNREAD.search(data)
+    if unread:
+        # networkx takes a line of neighbours for one link, and leaves a matrix out.
+        raise InputError(
+            f"the section *{unread[1].decode()} of this Pajek file is not read; write the links in a section *Edges, "
+            "one a line"
+        )
     return networkx.parse_pajek(data.decode("utf-8-sig", errors="replace").split("\n")), None

@@ -23,14 +23,18 @@ HEAD_BYTES = 1 << 16
 _BINARY = {
     b"PAR1": "parquet",
 }
+_UTF_16 = (
+    "UTF-16 text",
+    "Convert it to UTF-8, for instance: iconv -f UTF-16 -t UTF-8; in Excel, save as CSV UTF-8.",
+)
 _REFUSED_BINARY = {
     b"\x89HDF": (
         "an HDF5 file",
         "Load it with the library that wrote it and give blockmix the pairs or the matrix.",
     ),
     b"\x93NUMPY": ("a NumPy array file", "Load it with numpy.load and give the array of pairs to blockmix."),
-    b"\xff\xfe": ("UTF-16 text", "Convert it to UTF-8, for instance: iconv -f UTF-16 -t UTF-8."),
-    b"\xfe\xff": ("UTF-16 text", "Convert it to UTF-8, for instance: iconv -f UTF-16 -t UTF-8."),
+    b"\xff\xfe": _UTF_16,
+    b"\xfe\xff": _UTF_16,
     b"SQLite format 3": ("an SQLite database", "Export the table of links as CSV."),
     b"%PDF": ("a PDF document", "Name a file with links."),
     b"\x80\x04\x95": (
@@ -62,12 +66,18 @@ _TEXT = (
     (re.compile(rb"[\[{]\s*([\"\[{\]}]|-?\d)"), "json"),
 )
 _REFUSED_TEXT = (
-    (re.compile(rb"<(!doctype\s+html|html|head|body)\b", re.IGNORECASE), "an HTML page",
+    (re.compile(rb"<(!doctype\s+html|html|head|body|table)\b", re.IGNORECASE), "an HTML page",
      "The download may have been an error page: open the address in a browser and save the file itself."),
     (re.compile(rb"(strict\s+)?(di)?graph(\s+(\w+|\"[^\"]*\"))?\s*\{", re.IGNORECASE), "DOT (Graphviz)",
      "Convert it, for instance with networkx.nx_pydot.read_dot, and give the graph to blockmix."),
     (re.compile(rb"<(\?xml|!doctype|[a-z][\w:.-]*\s+[\w:.-]+\s*=)", re.IGNORECASE), "XML, but neither GraphML nor GEXF",
      "Write the links as an edge list."),
+    (re.compile(rb"<[^>\s]+>\s+<[^>\s]+>\s+[<\"_]"), "RDF, a subject, a predicate and an object a line",
+     "Write the links as an edge list: subject and object, separated by a tab."),
+    (re.compile(rb"version https://git-lfs"), "a pointer of Git LFS, in place of the file itself",
+     "Fetch the file with: git lfs pull."),
+    (re.compile(rb"nodedef\s*>", re.IGNORECASE), "GDF of GUESS",
+     "Open it in Gephi and export GraphML, or write an edge list."),
     (re.compile(rb"dl\s+n\s*=", re.IGNORECASE), "UCINET DL", "Write the links as an edge list."),
     (re.compile(rb"\*(node|tie) (data|properties)\b", re.IGNORECASE), "UCINET VNA", "Write the links as an edge list."),
     (re.compile(rb"\[?\s*\([^()\n,]+,[^()\n]+\)\s*([,\]\n]|$)"), "Python text, pairs in brackets",
@@ -79,6 +89,14 @@ _REFUSED_TEXT = (
     (re.compile(rb"(c\s[^\n]*\n)*p\s+(edge|edges|col|sp|max)\s+\d", re.IGNORECASE), "DIMACS",
      "Keep the lines of links alone, without their first letter."),
 )  # fmt: skip
+_TGF = ("TGF, nodes above links", "Keep the lines below the # alone; the others can be nodes (--nodes).")
+# The first line of a file of KONECT says which kind of network it is.
+_KONECT_BIPARTITE = re.compile(rb"%\s*bip\b")
+_BIPARTITE = (
+    "a bipartite network of KONECT, in which the nodes of both sides have the same numbers",
+    "Put a letter before the labels of each side, for instance: "
+    """awk '!/^%/ {print "a" $1, "b" $2}' FILE > links.txt.""",
+)
 # The mark of a tar archive, and where it is.
 _TAR, _TAR_AT = b"ustar", 257
 _XML = re.compile(rb"<(?:[\w.-]+:)?(graphml|gexf)\b", re.IGNORECASE)
@@ -91,10 +109,11 @@ def check_format(name: object) -> str | None:
     raise InputError(f"format={name!r:.60}: formats are {', '.join(FORMATS)}; leave it out to find out")
 
 
-def detect(source: Source, columns_given: bool = False) -> str:
+def detect(source: Source, columns_given: bool = False, separator: int | None = None) -> str:
     """Return the format of an open file, or raise a `GraphFormatError` that says what it looks like.
 
-    With `columns_given` the user says which columns have the labels, and a table may look as it likes.
+    With `columns_given` the user says which columns have the labels, and a table may look as it likes. The `separator`
+    of its columns is found where it is not given.
     """
     head = source.head(HEAD_BYTES)
     for start, found in _BINARY.items():
@@ -103,6 +122,8 @@ def detect(source: Source, columns_given: bool = False) -> str:
     for start, (what, remedy) in _REFUSED_BINARY.items():
         if head.startswith(start):
             raise _refusal(source, what, remedy, 1, head[:6])
+    if len(head) >= 4 and (not any(head[1:40:2]) or not any(head[0:40:2])):
+        raise _refusal(source, *_UTF_16, 1, head[:6])
     if head[_TAR_AT:].startswith(_TAR):
         raise _refusal(source, "a tar archive", "Unpack it and name the file with the links.", 1, head[:20])
     text = head.removeprefix(BYTE_ORDER_MARK).lstrip()
@@ -112,7 +133,7 @@ def detect(source: Source, columns_given: bool = False) -> str:
         named = _XML.search(head)
         if named:
             return named[1].decode().lower()
-    begin, line, _ = first_data_line(head)
+    begin, line, comments = first_data_line(head)
     rest = head[begin:]
     for pattern, found in _TEXT:
         if pattern.match(rest):
@@ -120,12 +141,16 @@ def detect(source: Source, columns_given: bool = False) -> str:
     for pattern, what, remedy in _REFUSED_TEXT:
         if pattern.match(rest):
             raise _refusal(source, what, remedy, head.count(b"\n", 0, begin) + 1, line.strip())
+    if not columns_given and source.suffix == ".tgf":
+        raise _refusal(source, *_TGF, head.count(b"\n", 0, begin) + 1, line.strip())
+    if not columns_given and comments and _KONECT_BIPARTITE.match(comments[0]):
+        raise _refusal(source, *_BIPARTITE, 1, comments[0])
     whole = len(head) < HEAD_BYTES
     if looks_like_metis(head, whole, source.suffix):
         return "metis"
     if looks_like_matrix(source, head):
         return "matrix"
-    other = None if columns_given else lookalike(head, source.name)
+    other = None if columns_given else lookalike(head, source.name, separator)
     if other is not None:
         raise _refusal(source, *other, head.count(b"\n", 0, begin) + 1, line.strip())
     return "edges"
@@ -133,7 +158,7 @@ def detect(source: Source, columns_given: bool = False) -> str:
 
 def _refusal(source: Source, what: str, remedy: str, line: int, text: bytes) -> GraphFormatError:
     return GraphFormatError(
-        f"this is no list of links but looks like {what}",
+        f"this is no plain edge list but looks like {what}",
         path=source.name,
         line=line,
         column=1,

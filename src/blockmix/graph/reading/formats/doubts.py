@@ -6,6 +6,7 @@ called "nan"; one name written in two ways becomes two nodes. All are links like
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from dataclasses import replace
 
@@ -15,17 +16,20 @@ from numpy.typing import NDArray
 from blockmix.errors import readable
 from blockmix.graph.graph import Graph
 from blockmix.graph.labels import Labels
+from blockmix.graph.reading.preamble import first_data_line
 
 # What programs write into a cell without a value.
 NO_VALUE = ("nan", "NaN", "NAN", "null", "NULL", "None", "NA", "N/A", "#N/A", "<NA>", "undefined")
+# Lines between links that are comments, and look like labels rather than like text.
+_HASHTAG = re.compile(rb"[ \t]*[#%][^\s#%,;|][^\s,;|]*[ \t]*[\s,;|][ \t]*[^\s,;|]+[ \t]*\r?$")
 # A list this short may well begin with a pair of its own.
 FEWEST_LINKS = 3
 # Labels are compared in networks of up to so many nodes: a tenth of a second.
 MOST_COMPARED = 50_000
 
 
-def with_doubts(graph: Graph, header_unknown: bool) -> Graph:
-    """Return the network with remarks in its summary about what the file may not have meant.
+def with_doubts(graph: Graph, header_unknown: bool, head: bytes = b"") -> Graph:
+    """Return the network with remarks in its summary about what the file, which begins with `head`, may not have meant.
 
     >>> graph = Graph.from_edges([("sender", "to"), ("ann", "nan"), ("ann", "bob"), ("bob", "cem")])
     >>> print("; ".join(with_doubts(graph, True).summary.notes).replace("; ", chr(10)))
@@ -38,6 +42,8 @@ def with_doubts(graph: Graph, header_unknown: bool) -> Graph:
         *(_unknown_header(graph) if header_unknown else []),
         *_missing_values(graph),
         *alike(graph.labels),
+        *_skipped_labels(head),
+        *_repeated_header(graph, head),
     ]
     return (
         replace(graph, summary=replace(graph.summary, notes=(*graph.summary.notes, *notes)))
@@ -52,6 +58,29 @@ def _unknown_header(graph: Graph) -> list[str]:
     if graph.n_edges < FEWEST_LINKS or degrees[0] != 1 or degrees[1] != 1 or graph.neighbors_of(0)[0] != 1:
         return []
     return [unknown_header(str(graph.labels[0]), str(graph.labels[1]))]
+
+
+def _skipped_labels(head: bytes) -> list[str]:
+    """Name lines between the links that are skipped as comments but may be links of hashtags."""
+    begin, _, _ = first_data_line(head)
+    found = [line for line in head[begin:].split(b"\n") if _HASHTAG.match(line)]
+    if not found:
+        return []
+    shown = readable(found[0].decode("utf-8", errors="replace").strip()[:60])
+    lines = "1 line is" if len(found) == 1 else f"{len(found):,} lines are"
+    return [f"{lines} skipped as comments, such as {shown}: a label that begins with # or % needs quotes"]
+
+
+def _repeated_header(graph: Graph, head: bytes) -> list[str]:
+    """Say that the column names occur again among the links, as where files were joined."""
+    if graph.summary is None or graph.summary.header is None:
+        return []
+    begin, line, _ = first_data_line(head)
+    again = head.find(line.strip(b"\r\n") + b"\n", begin + len(line))
+    if again < 0 or head[again - 1 : again] != b"\n":
+        return []
+    number = head.count(b"\n", 0, again) + 1
+    return [f"line {number:,} has the column names again, and is read as a link: remove it if it is none"]
 
 
 def _missing_values(graph: Graph) -> list[str]:

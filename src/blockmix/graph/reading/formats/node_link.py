@@ -1,4 +1,4 @@
-"""JSON: the node-link form of networkx and D3, Cytoscape's form, and plain lists of pairs.
+"""JSON: the node-link form of networkx and D3, Cytoscape's form, plain lists of pairs, and JSON lines of links.
 
 `{"nodes": [{"id": ...}], "links": [{"source": ..., "target": ...}]}`, with "edges" for "links" as well. In D3 files
 whose nodes have no id, sources and targets are places in the list of nodes. Everything else is refused with its keys.
@@ -49,24 +49,42 @@ def read_json(source: Source, weights: str | None = None, kind: str | None = Non
 
 
 def _parsed(source: Source) -> Any:
-    data = source.content(MOST_BYTES)
+    """Return the value of the file, or the list of those of its lines where each has one (JSON lines)."""
     try:
-        found = json.loads(data.decode("utf-8-sig"), parse_constant=lambda name: None)
+        text = source.content(MOST_BYTES).decode("utf-8-sig")
     except UnicodeDecodeError:
         _refuse(source, "the JSON is not UTF-8 text")
+    lines = [(i, line) for i, line in enumerate(text.split("\n")) if line.strip()]
+    if len(lines) > 1 and _is_whole(lines[0][1]):
+        return [_value(source, line, before) for before, line in lines]
+    found = _value(source, text, 0)
+    if not isinstance(found, dict | list):
+        _refuse(source, "the JSON is neither an object nor a list")
+    return found
+
+
+def _is_whole(line: str) -> bool:
+    """Return whether this line alone is an object or a list."""
+    try:
+        return isinstance(json.loads(line), dict | list)
+    except (RecursionError, ValueError):
+        return False
+
+
+def _value(source: Source, text: str, before: int) -> Any:
+    """Return the value of a text that so many lines are before."""
+    try:
+        return json.loads(text, parse_constant=lambda name: None)
     except json.JSONDecodeError as error:
         raise GraphFormatError(
             f"this looks like JSON, but is not valid: {error.msg}",
             path=source.name,
-            line=error.lineno,
+            line=before + error.lineno,
             column=error.colno,
-            remedy="Correct the file; a file with one JSON object a line is not read.",
+            remedy="Correct the file.",
         ) from None
     except (RecursionError, ValueError):
         _refuse(source, "the JSON is nested too deeply or has a number that is too long")
-    if not isinstance(found, dict | list):
-        _refuse(source, "the JSON is neither an object nor a list")
-    return found
 
 
 def _unwrapped(records: Any) -> Any:

@@ -1,16 +1,16 @@
 """Lists of lines that look like an edge list and are none: links with an arrow or a word beside them, adjacency lists.
 
-Read as two labels a line they would give a wrong network without an error.
+Read as two labels a line they would give a wrong network without an error. `other_tables` has those that are tables.
 """
 
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
 from blockmix.errors import GraphFormatError, readable
 from blockmix.graph.reading.dialect import find_ends, sniff_separator, split_fields
-from blockmix.graph.reading.preamble import data_lines
+from blockmix.graph.reading.formats.other_tables import Lookalike, no_links
+from blockmix.graph.reading.preamble import data_lines, excel_separator
 
 _ARROWS = {
     b"->",
@@ -34,15 +34,10 @@ _SAME_LABELS = 0.5
 _FEWEST_OF_A_KIND = 3
 
 
-class Lookalike(NamedTuple):
-    """What a file looks like, and what to do."""
-
-    what: str
-    remedy: str
-
-
-def lookalike(head: bytes, path: str) -> Lookalike | None:
+def lookalike(head: bytes, path: str, separator: int | None = None) -> Lookalike | None:
     """Return what the head of a file looks like if it is no edge list but could be read as one; else None.
+
+    The separator is found where it is not given.
 
     >>> lookalike(b"a -> b\\nb -> c\\n", "").what
     'links with an arrow between the labels'
@@ -53,7 +48,7 @@ def lookalike(head: bytes, path: str) -> Lookalike | None:
     if not lines:
         return None
     try:
-        separator = sniff_separator(lines, path, 1)
+        separator = separator or excel_separator(head) or sniff_separator(lines, path, 1)
     except GraphFormatError:
         # The parser reports it with its line.
         return None
@@ -77,7 +72,7 @@ def lookalike(head: bytes, path: str) -> Lookalike | None:
             "Read it with networkx.read_adjlist and give the graph to blockmix; if only the first two columns are "
             "labels, name them: columns=(1, 2) (--columns 1,2).",
         )
-    return None
+    return no_links(rows)
 
 
 def _is_adjacency_list(rows: list[list[bytes]]) -> bool:
