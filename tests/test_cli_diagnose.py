@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 from typer.testing import CliRunner
@@ -49,6 +50,31 @@ def test_json_has_what_is_printed(folder):
     assert sum(row["pairs"] for row in found["calibration"]) == len(post.held_out.pairs)
     assert sum(row["links"] for row in found["calibration_by_degree"]) == post.held_out.links.sum()
     assert found["calibration"] == score_record(post)["calibration"]
+
+
+def numbers_in(value):
+    """Return all numbers of a JSON value, those of the groups of degrees included, which are text."""
+    if isinstance(value, dict):
+        groups = value.get("degree_groups") or {}
+        inside = [float(n) for text in groups.values() for n in re.findall(r"\d+", text)]
+        return inside + [n for part in value.values() for n in numbers_in(part)]
+    if isinstance(value, list):
+        return [n for part in value for n in numbers_in(part)]
+    return [float(value)] if isinstance(value, int | float) and not isinstance(value, bool) else []
+
+
+def test_every_number_on_the_screen_is_in_the_json(folder):
+    words = ("diagnose", folder / "run", "--replicates", 19)
+    shown, values = blockmix(*words).stdout, json.loads(blockmix(*words, "--json").stdout)
+    known = numbers_in(values)
+    for text in re.findall(r"(?<![\w.])\d[\d,]*(?:\.\d+)?(?:e-\d+)?%?", shown):
+        value = float(text.rstrip("%").replace(",", "")) / (100 if text.endswith("%") else 1)
+        digits = len(text.rstrip("%").partition(".")[2]) + (2 if text.endswith("%") else 0)
+        assert any(abs(value - n) <= 0.51 * 10**-digits or abs(value - n) <= 0.005 * abs(n) for n in known), (
+            text
+        )
+    assert (values["calibration_level"], values["degree_groups"]["no"]) == (0.99, "no")
+    assert "no: no" not in shown
 
 
 def test_the_seed_changes_the_networks_drawn(folder):

@@ -57,6 +57,7 @@ def test_screen_and_report_of_the_demo_state_the_same_verdict_with_and_without_e
         said.append((verdict, "No problem was found" in report))
     assert said[0] == said[1]
     assert said[0][0].startswith("The 4 chains agree: R-hat is at most")
+    assert done.stdout.startswith("Converged.")
 
 
 @pytest.mark.slow

@@ -10,6 +10,8 @@ from blockmix import InputError
 from blockmix.inference.plan import (
     FEWEST_SWEEPS,
     LEAST_LIMIT,
+    LEAST_OF_NEEDED,
+    MOST_BY_DEFAULT,
     MOST_TIMES,
     MOST_WARM_UP,
     UNWATCHED_SWEEPS,
@@ -73,10 +75,10 @@ def table(converged, known=True, times=math.inf):
 AGREE, DISAGREE, ALONE = table(True), table(False), table(False, known=False)
 
 
-def play(plan, score, chains=lambda sweep: AGREE, most=20_000):
+def play(plan, score, chains=lambda sweep: AGREE, most=MOST_BY_DEFAULT):
     """Run a plan on made-up scores and comparisons of chains as the loop does; return when warm-up and run ended."""
     sweep, warm = 0, None
-    while sweep < most:
+    while sweep <= most:
         sweep += 1
         if plan.over(sweep, 0.0):
             return warm, sweep
@@ -138,26 +140,15 @@ def test_chains_that_never_agree_end_at_a_limit_and_the_reason_says_so():
 
 
 def test_chains_that_agree_do_not_end_a_run_whose_score_still_falls():
+    """The score is waited for as long as the work of a run allows, and not only in the first sweeps."""
     plan = Plan(warm_up=200)
-    warm, end = play(plan, lambda sweep: 1.0 / sweep)
-    assert end - warm == LEAST_LIMIT
-    assert plan.reason(end, 4) == (
-        "the limit of 1,000 sampling sweeps was reached before the held-out score had settled"
-    )
-
-
-def test_a_run_that_waited_for_its_chains_does_not_name_a_limit_that_it_passed_long_ago():
-    """The chains agree after 4,000 sampling sweeps, when the score still falls."""
-    plan = Plan(warm_up=200)
-    warm, end = play(
-        plan,
-        lambda sweep: 1.0 / sweep,
-        lambda at: AGREE if at >= 4200 else table(False, times=4000 / (at - 200)),
-    )
-    assert end - warm >= 4000
-    assert plan.reason(end, 4) == (
-        f"the chains agreed after {end - warm:,} sampling sweeps; the held-out score had not settled, which is waited "
-        "for in the first 1,000 sampling sweeps only"
+    warm, end = play(plan, lambda sweep: max(1.0 / sweep, 1 / 5000))
+    assert 5000 < end < 30_000
+    assert plan.reason(end, 4) == "the held-out score had settled and the chains agreed"
+    warm, end = play(plan := Plan(warm_up=200, most=3000), lambda sweep: 1.0 / sweep)
+    assert (warm, end) == (200, 3000)
+    assert (
+        plan.reason(end, 4) == "the limit of 3,000 sweeps was reached before the held-out score had settled"
     )
 
 
@@ -232,11 +223,11 @@ def test_one_chain_cannot_tell_and_the_score_decides():
 
 def test_a_score_that_improves_for_ever_is_not_waited_for_for_ever():
     warm, end = play(Plan(), lambda sweep: 1.0 / sweep)
-    assert (warm, end) == (MOST_WARM_UP, (1 + MOST_TIMES) * MOST_WARM_UP)
+    assert (warm, end) == (MOST_WARM_UP, MOST_BY_DEFAULT)
 
 
 def test_a_score_that_is_not_a_number_does_not_end_a_run_early():
-    assert play(Plan(), lambda sweep: math.nan) == (MOST_WARM_UP, (1 + MOST_TIMES) * MOST_WARM_UP)
+    assert play(Plan(), lambda sweep: math.nan) == (MOST_WARM_UP, MOST_BY_DEFAULT)
 
 
 def test_a_settled_score_in_warm_up_begins_the_sampling_and_does_not_end_the_run():
@@ -292,10 +283,16 @@ def test_a_run_without_limits_may_end_at_the_next_comparison_or_at_its_limit():
     plan.sampling_begins(200)
     assert plan.seconds_left(300, 1.0, 0.1) == pytest.approx((0.1 * (400 - 300), 0.1 * (5000 - 300)))
     plan.add_check(400, table(False, times=10.0))
-    # The next comparison is after a quarter more sampling sweeps; it may find that the chains will not agree in time.
-    # They need 2,000 sampling sweeps, and a run ends at a comparison: the first one from sweep 2,200 on.
+    # They need 2,000 sampling sweeps, and a run ends at a comparison: the first one from sweep 2,200 on. It may come
+    # sooner, but not at the next comparison already.
     assert [sweep for sweep in range(2140, 2640) if plan.check_due(sweep)] == [2140, 2630]
-    assert plan.seconds_left(410, 1.0, 0.1) == pytest.approx((0.1 * (450 - 410), 0.1 * (2630 - 410)))
+    least = next(sweep for sweep in range(int(200 + LEAST_OF_NEEDED * 2000), 2630) if plan.check_due(sweep))
+    assert plan.seconds_left(410, 1.0, 0.1) == pytest.approx((0.1 * (least - 410), 0.1 * (2630 - 410)))
+    # Where they need nearly all that the run allows, they may be given up at the limit for that.
+    plan.add_check(400, table(False, times=20.0))
+    given_up = next(sweep for sweep in range(200 + LEAST_LIMIT, 2630) if plan.check_due(sweep))
+    assert plan.seconds_left(410, 1.0, 0.1)[0] == pytest.approx(0.1 * (given_up - 410))
+    plan.add_check(400, table(False, times=10.0))
     # What they needed is over and the next comparison is to come: that is not "0 s left".
     assert plan.seconds_left(2300, 1.0, 0.1) == pytest.approx((0.1 * (2630 - 2300), 0.1 * (2630 - 2300)))
     plan.add_check(450, DISAGREE)

@@ -75,7 +75,7 @@ def _print_communities(console: Console, values: dict[str, Any]) -> None:
         f"[bold]{found}[/] in {what}; {_count(values['nodes_in_no_community'], 'node')}{role} in no clear community"
     )
     if not count:
-        console.print("No community adds more to the likelihood than its memberships cost to describe.\n")
+        console.print("No community adds more to the likelihood than its memberships cost to describe.")
         return
     alone = values["listed_nodes_without_links"]
     if alone:
@@ -85,8 +85,9 @@ def _print_communities(console: Console, values: dict[str, Any]) -> None:
             "likely; nothing else tells."
         )
     console.print(
-        f"A member more likely than not makes at least {threshold:.0%} of its links there. Strength:\n"
-        f"how likely two members are to link, with its {values['level']:.0%} interval. {_evidence_text(values)}\n"
+        f"A node is a member if, more likely than not, it makes at least {threshold:.0%} of its links there.\n"
+        f"Strength: how likely two members are to link, with its {values['level']:.0%} interval. "
+        f"{_evidence_text(values)}\n"
     )
     console.print(_table(values["community_table"]))
     if values["more_communities"]:
@@ -102,8 +103,10 @@ def _evidence_text(values: dict[str, Any]) -> str:
             if values["model"] == "popularity"
             else f"in the {values['model']} model"
         )
-        return f"Evidence is not\ndefined {where}: the largest community is the first."
-    return "Evidence: what the\ncommunity adds to the log likelihood, less what its memberships cost to describe."
+        return f"Evidence is not defined {where}: the largest community is the first."
+    return (
+        "Evidence: what the community adds to the log likelihood, less what its memberships cost to describe."
+    )
 
 
 def _table(rows: list[dict[str, Any]]) -> Table:

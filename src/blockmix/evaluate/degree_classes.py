@@ -140,8 +140,8 @@ class DegreeCalibration:
         ]  # fmt: skip
 
     def __repr__(self) -> str:
-        ranges = "; ".join(f"{name}: {text}" for name, text in self.group_ranges.items())
-        lines = [f"training links of a node: {ranges}"]
+        ranges = [f"{name}: {text}" for name, text in self.group_ranges.items() if name != text]
+        lines = [f"training links of a node: {'; '.join(ranges) or 'none'}"]
         lines.append(
             f"{'ends':>16}     pairs    links  expected  observed/predicted  ({self.confidence:.0%} interval)"
         )

@@ -81,9 +81,7 @@ def execute(
         if ranks is not None:
             chains, side_by_side = share_chains(started, data, request, ranks, saved_at(graph)), None
             context.display.waiting(ranks.describe(request.threads))
-        context.display.waiting(
-            "making the first sweep" if newest is None else "going on from the checkpoint"
-        )
+        context.display.waiting(_what_comes(newest))
         run = Run(
             chains, data, plan, context.display, context.callback, context.checkpointer, side_by_side,
             agreement=Agreement(graph, data, request.prior.communities), clock=context.clock,
@@ -101,6 +99,14 @@ def execute(
     post = build_posterior(graph, data, request, result, seconds, workers.threads)
     post.provenance.update(facts)
     return post
+
+
+def _what_comes(newest: Snapshot | None) -> str:
+    """Say what a run does after its start, or after its last checkpoint was read."""
+    if newest is None:
+        return "making the first sweep"
+    ended = "this run had ended: making its result from the checkpoint"
+    return ended if newest.facts["over"] else "going on from the checkpoint"
 
 
 def _run_from(run: Run, newest: Snapshot | None, began: float) -> RunResult:

@@ -41,7 +41,8 @@ def structure_text(post: Posterior) -> str:
         return f"Held-out pairs are predicted {null.share:.0%} better than by {alone} ({losses})."
     if null.verdict == "worse":
         return f"Held-out pairs are predicted worse than by {alone} ({losses}): do not use the communities."
-    return f"Held-out pairs are predicted no better than by {alone} ({losses}, within two standard errors)."
+    hubs = " Communities may be no more than nodes with many links." if null.null != "density" else ""
+    return f"Held-out pairs are predicted no better than by {alone} ({losses}, within two standard errors).{hubs}"
 
 
 def _kinds(post: Posterior) -> str:
@@ -81,11 +82,14 @@ def posterior_html(post: Posterior) -> str:
 
 
 def convergence_word(post: Posterior) -> str:
-    """Say in one or two words whether the chains have converged."""
+    """Say in a few words whether the chains have converged, and if not, why."""
     table = post.diagnostics()
     if not table.known:
         return "Convergence unknown."
-    return "Converged." if table.converged else "Not converged."
+    if table.converged:
+        return "Converged."
+    why = "the chains do not agree" if table.disagree else "too few effective samples"
+    return f"Not converged: {why}."
 
 
 def first_line(post: Posterior) -> str:

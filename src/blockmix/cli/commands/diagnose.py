@@ -52,21 +52,25 @@ def check_record(post: Posterior, checks: PredictiveChecks | None) -> dict[str, 
     from blockmix.posterior.structure import first_line
 
     scores, table = score_record(post), post.diagnostics()
-    names = ("calibration", "calibration_by_degree", "calibration_verdict")
     return {
         "first_line": first_line(post),
         "converged": table.converged if table.known else None,
-        "chains_verdict": table.verdict,
-        **{name: scores[name] for name in names},
+        "verdict": table.verdict,
+        **table.figures(),
+        "chains": table.chains,
+        **scores,
+        "calibration_level": None if scores["calibration"] is None else post.calibration().confidence,
+        "degree_groups": None if scores["calibration"] is None else post.calibration_by_degree().group_ranges,
         "predictive_checks": None if checks is None else checks.rows(),
         "predictive_verdict": None if checks is None else checks.verdict,
+        "predictive_level": None if checks is None else checks.level,
         "replicates": 0 if checks is None else checks.replicates,
     }
 
 
 def check_text(post: Posterior, checks: PredictiveChecks | None, values: dict[str, Any]) -> str:
     """Return the same as text: a verdict and a table for each check."""
-    parts = [values["first_line"], f"Chains. {values['chains_verdict']}"]
+    parts = [values["first_line"], f"Chains. {values['verdict']}"]
     if values["calibration"] is None:
         parts.append(
             "Calibration. Not known: too little was held out to check predictions; fit with --held-out 0.05."
