@@ -56,6 +56,7 @@ class TestResume:
         done = blockmix("resume", result)
         assert (done.exit_code, done.stdout) == (0, "")
         assert "this run had ended, after 60 sweeps" in done.stderr
+        assert "going on" not in done.stderr
         assert "--sweeps 120" in done.stderr
         assert (result / "run.json").read_bytes() == before
 

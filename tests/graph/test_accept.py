@@ -63,7 +63,7 @@ def test_matrices():
     matrix = np.array([[0, 1, 0], [1, 0, 1], [0, 1, 0]])
     for given in (matrix, matrix.astype(float), matrix.astype(bool), scipy.sparse.coo_array(matrix)):
         assert links(bm.as_graph(given)) == {(0, 1), (1, 2)}
-    assert links(bm.as_graph(np.array([[1, 2], [2, 3]]))) == {(1, 2), (2, 3)}
+    assert links(bm.bm.as_graph(np.array([[1, 2], [2, 3]]))) == {(1, 2), (2, 3)}
 
 
 @pytest.mark.parametrize("wrong", [None, 5, {"a": 1}, b"1 2\n", object()])
@@ -123,3 +123,11 @@ def test_no_such_name_is_a_setting_of_a_sampler():
     for kind, samplers in SAMPLERS.items():
         for name in samplers:
             assert not wrong & set(sampler_class(name, kind).Options.__dataclass_fields__), name
+
+
+def test_an_array_that_is_neither_pairs_nor_square_is_refused():
+    """Rows of an incidence matrix would be pairs of its first two entries."""
+    for shape in ((3, 5), (6, 4)):
+        with pytest.raises(InputError, match=f"an array of {shape[0]} x {shape[1]} holds neither pairs nor"):
+            bm.as_graph(np.zeros(shape))
+    assert bm.as_graph(np.array([[1, 2, 5], [2, 3, 5]])).n_edges == 2

@@ -14,6 +14,8 @@ from blockmix.graph.sides.making import BIPARTITE, DIRECTED, chosen_kind
 from blockmix.graph.storage import MANIFEST
 
 DATASET = "dataset:"
+# Columns of an array of pairs: both labels, and a weight.
+MOST_OF_PAIRS = 3
 _TAKEN = (
     "a Graph, a networkx or igraph graph, a SciPy sparse matrix, a pandas or polars frame, an array or list of pairs, "
     "a path, the folder of a saved network, an https address, an open file, or 'dataset:NAME'"
@@ -160,4 +162,9 @@ def _from_array(array: Any, weights: Any, given: dict[str, Any]) -> Graph:
         import scipy.sparse
 
         return Graph.from_scipy(scipy.sparse.csr_array(array), weights=_of_matrix(weights), **given)
+    if array.ndim == 2 and array.shape[1] > MOST_OF_PAIRS:
+        raise InputError(
+            f"an array of {array.shape[0]:,} x {array.shape[1]:,} holds neither pairs nor a square adjacency matrix; "
+            "if its first two columns are the pairs, give array[:, :2]"
+        )
     return Graph.from_edges(array, weights=_of_pairs(weights), **given)
