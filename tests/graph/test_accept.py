@@ -63,7 +63,7 @@ def test_matrices():
     matrix = np.array([[0, 1, 0], [1, 0, 1], [0, 1, 0]])
     for given in (matrix, matrix.astype(float), matrix.astype(bool), scipy.sparse.coo_array(matrix)):
         assert links(bm.as_graph(given)) == {(0, 1), (1, 2)}
-    assert links(bm.bm.as_graph(np.array([[1, 2], [2, 3]]))) == {(1, 2), (2, 3)}
+    assert links(bm.as_graph(np.array([[1, 2], [2, 3]]))) == {(1, 2), (2, 3)}
 
 
 @pytest.mark.parametrize("wrong", [None, 5, {"a": 1}, b"1 2\n", object()])

@@ -85,7 +85,7 @@ def _print_communities(console: Console, values: dict[str, Any]) -> None:
             "likely; nothing else tells."
         )
     console.print(
-        f"A node is a member where it makes at least {threshold:.0%} of its links: of its largest community\n"
+        f"A node is a member where it makes at least {threshold:.0%} of its links: of its largest community "
         "on average, of any other more likely than not.\n"
         f"Strength: how likely two members are to link, with its {values['level']:.0%} interval. "
         f"{_evidence_text(values)}\n"

@@ -134,6 +134,13 @@ def test_what_other_programs_write_is_named(text, what):
         read(text)
 
 
+def test_a_bipartite_network_of_konect_is_read_as_one_where_the_user_says_so():
+    text = "% bip unweighted\n% 4 3 3\n1 1\n1 2\n3 3\n2 1\n"
+    with pytest.raises(GraphFormatError, match="--bipartite"):
+        read(text)
+    assert (read(text, bipartite=True).n_nodes, read(text, bipartite=True).n_edges) == (6, 4)
+
+
 def test_a_tgf_file_is_known_by_its_name(tmp_path):
     file = tmp_path / "made.tgf"
     file.write_text("1 First\n2 Second\n#\n1 2 link\n")

@@ -101,7 +101,7 @@ def read_graph(
 
 def format_of(source: Source, dialect: Dialect) -> str:
     """Return the format of a file, by what it contains and what the user says of its columns."""
-    kind = detect(source, dialect.columns is not None, dialect.separator)
+    kind = detect(source, dialect.columns is not None, dialect.separator, dialect.kind == "bipartite")
     columns_given = set(dialect.given) - ({"weights"} if dialect.weights == USUAL_WEIGHTS else set())
     # A matrix and a METIS file look like tables of links, and the user says that it is one.
     return "edges" if columns_given and kind in ("matrix", "metis") else kind

@@ -94,8 +94,7 @@ _TGF = ("TGF, nodes above links", "Keep the lines below the # alone; the others 
 _KONECT_BIPARTITE = re.compile(rb"%\s*bip\b")
 _BIPARTITE = (
     "a bipartite network of KONECT, in which the nodes of both sides have the same numbers",
-    "Put a letter before the labels of each side, for instance: "
-    """awk '!/^%/ {print "a" $1, "b" $2}' FILE > links.txt.""",
+    "Say that it has two kinds of nodes: bipartite=True (--bipartite).",
 )
 # The mark of a tar archive, and where it is.
 _TAR, _TAR_AT = b"ustar", 257
@@ -109,11 +108,13 @@ def check_format(name: object) -> str | None:
     raise InputError(f"format={name!r:.60}: formats are {', '.join(FORMATS)}; leave it out to find out")
 
 
-def detect(source: Source, columns_given: bool = False, separator: int | None = None) -> str:
+def detect(
+    source: Source, columns_given: bool = False, separator: int | None = None, bipartite: bool = False
+) -> str:
     """Return the format of an open file, or raise a `GraphFormatError` that says what it looks like.
 
     With `columns_given` the user says which columns have the labels, and a table may look as it likes. The `separator`
-    of its columns is found where it is not given.
+    of its columns is found where it is not given. A network that the user calls `bipartite` may say so itself.
     """
     head = source.head(HEAD_BYTES)
     for start, found in _BINARY.items():
@@ -143,7 +144,7 @@ def detect(source: Source, columns_given: bool = False, separator: int | None = 
             raise _refusal(source, what, remedy, head.count(b"\n", 0, begin) + 1, line.strip())
     if not columns_given and source.suffix == ".tgf":
         raise _refusal(source, *_TGF, head.count(b"\n", 0, begin) + 1, line.strip())
-    if not columns_given and comments and _KONECT_BIPARTITE.match(comments[0]):
+    if not bipartite and comments and _KONECT_BIPARTITE.match(comments[0]):
         raise _refusal(source, *_BIPARTITE, 1, comments[0])
     whole = len(head) < HEAD_BYTES
     if looks_like_metis(head, whole, source.suffix):
