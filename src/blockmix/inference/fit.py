@@ -118,11 +118,11 @@ def fit(
             see `read_graph`.
         weights: where the weights of links are: a column, an attribute, or True for the usual one, see `as_graph`.
         directed: whether links have directions, from the first label to the second; by default both are merged. Every
-        node
-            then has memberships and a popularity in two roles, as one that sends links and as one that receives them.
+            node then has memberships and a popularity in two roles, as one that sends links and as one that receives
+            them.
         bipartite: whether there are two kinds of nodes, one in each column (see `as_graph`), and links only between
-        them. options: settings of the sampler, for instance those of `ScirOptions`. One that has no effect is an
-        error.
+            them.
+        options: settings of the sampler, for instance those of `ScirOptions`. One that has no effect is an error.
 
     Returns:
         A `Posterior`. Ctrl-C ends the run early and returns what there is. With `checkpoint`, SIGTERM
