@@ -9,6 +9,9 @@ from hypothesis import HealthCheck, settings
 settings.register_profile("blockmix", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("blockmix")
 
+# Programs that tests start under mpiexec.
+collect_ignore = ["engines/fits_on_ranks.py", "engines/kill_ranks.py"]
+
 SHARED_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 

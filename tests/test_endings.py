@@ -21,6 +21,15 @@ ENDINGS = {signal.SIGTERM: 143, signal.SIGHUP: 129}
 TEXTS = ("memberships.tsv", "communities.txt", "held_out.tsv")
 
 
+@pytest.fixture(autouse=True)
+def signals_as_usual():
+    """Signals do what they do in a program that ignores none: under `nohup`, for one, SIGHUP is ignored."""
+    before = {number: signal.signal(number, signal.SIG_DFL) for number in ENDINGS}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
 @pytest.fixture(scope="module")
 def edges(tmp_path_factory):
     path = tmp_path_factory.mktemp("network") / "edges.txt"

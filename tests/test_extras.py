@@ -28,7 +28,7 @@ FEATURES = {
     "Graph.to_networkx": ("networkx", "blockmix[networkx]", lambda post, _: post.graph.to_networkx()),
     "to_cdlib": ("cdlib", "pip install cdlib", lambda post, _: post.to_cdlib()),
     "to_arviz": ("arviz_base", "blockmix[arviz]", lambda post, _: post.to_arviz()),
-    "plots": ("matplotlib", "blockmix[plot]", lambda post, _: plots().plot_calibration(post)),
+    "plots": ("matplotlib", "blockmix[plot]", lambda post, _: plots().plot_memberships(post)),
     "scikit-learn": ("sklearn", "pip install", lambda post, _: importlib.import_module("blockmix.sklearn")),
 }
 

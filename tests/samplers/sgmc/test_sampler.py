@@ -14,9 +14,10 @@ from blockmix.graph.split import hold_out, no_hold_out
 from blockmix.model import Model
 from blockmix.model.reference import Globals
 from blockmix.numerics.workers import Workers
-from blockmix.samplers.langevin.options import BACKGROUND_SHARE, BACKGROUND_SWEEPS
+from blockmix.samplers.langevin.options import BACKGROUND_SWEEPS
 from blockmix.samplers.sgmc.reference import preconditioned_step
 from blockmix.samplers.sgmc.sampler import Sgmc, SgmcOptions
+from blockmix.samplers.starts.flat import BACKGROUND_SHARE
 
 KEY = (3, 4)
 # Two nodes and one link, and a triangle away from the corners, where the reflected step has little bias.

@@ -7,7 +7,6 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
 import typer
 
 from blockmix.cli.guard import COMPLETE, THRESHOLD, print_json, warn
@@ -155,6 +154,8 @@ def evaluate(
 
 def _read_truth(truth: Path, post: Posterior, layout: str) -> CoverFile:
     """Read known communities; without roles in a network that has some, a node is a member in every role."""
+    import numpy as np
+
     from blockmix.errors import GraphFormatError
     from blockmix.evaluate import read_cover_file
 
@@ -193,6 +194,8 @@ def _by_role(
 def _compare(
     post: Posterior, file: CoverFile, threshold: float, all_nodes: bool, complete: bool
 ) -> CoverScores:
+    import numpy as np
+
     from blockmix.evaluate import compare_covers, restrict
 
     found: Any = list(post.covers(threshold, complete=complete).values())

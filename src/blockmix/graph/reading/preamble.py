@@ -150,7 +150,7 @@ def _top(head: bytes) -> int:
 
 
 def excel_separator(head: bytes) -> int | None:
-    """Return the separator that a first line such as sep=; names, or None.
+    r"""Return the separator that a first line such as sep=; names, or None.
 
     >>> excel_separator(b"sep=;\r\nann;bob\r\n") == ord(";"), excel_separator(b"ann;bob")
     (True, None)
