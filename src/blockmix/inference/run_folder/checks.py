@@ -146,6 +146,8 @@ def check_split(graph: Graph, data: HeldOut) -> None:
         raise Damaged("pairs has a pair of a node with itself")
     if data.training.sides != sides or (sides is not None and not sides.joins(data.scored_pairs).all()):
         raise Damaged("the training network or pairs are not of the sides of this network")
+    if (data.training.weights is None) != (graph.weights is None):
+        raise Damaged("of the network and the training network, only one has links with weights")
     check_range("links", data.links.view(np.uint8), 2)
     offsets, neighbors = hidden_rows(data.pairs, graph)
     if not (
