@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from blockmix.cli.app import app
 from blockmix.errors import InputError
-from blockmix.experiments import FIGURES, find_figure
+from blockmix.experiments import FIGURES, figure1, find_figure
 from blockmix.experiments import run as running
 from blockmix.experiments.methods import STARTS
 from blockmix.experiments.text import CLAIMS
@@ -170,7 +170,10 @@ def test_the_command_names_the_figures_there_are(tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("_data")
-def test_the_smallest_figure_runs_as_users_run_it(tmp_path):
+def test_the_smallest_figure_runs_as_users_run_it(tmp_path, monkeypatch):
+    """With one seed and less time a trial than `--quick` has, which takes minutes and would decide nothing more."""
+    monkeypatch.setattr(figure1, "QUICK", {"Synthetic": 1.0, "US-AIR": 4.0})
+    monkeypatch.setattr(figure1, "SEEDS", (1,))
     done = CliRunner().invoke(app, ["reproduce", "figure1", "--quick", "-o", str(tmp_path), "--jobs", "2"])
     assert done.exit_code == 0, done.output
     text = (tmp_path / "claims.md").read_text("utf-8")
