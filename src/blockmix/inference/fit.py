@@ -12,6 +12,7 @@ from blockmix.errors import InputError
 from blockmix.graph.accept import as_graph
 from blockmix.graph.graph import Graph
 from blockmix.graph.split import HeldOut, hold_out, no_hold_out
+from blockmix.inference.choices.communities import choose_number, recount
 from blockmix.inference.choices.link_model import choose_model
 from blockmix.inference.choices.memory import check_memory
 from blockmix.inference.choices.sides import check_sides, for_sides
@@ -26,7 +27,6 @@ from blockmix.numerics.compiling import announce_compiling
 from blockmix.numerics.workers import Workers
 from blockmix.posterior.posterior import Posterior
 from blockmix.samplers.ranks.job import team
-from blockmix.samplers.starts.choose import choose_communities
 from blockmix.samplers.starts.given import given_memberships
 
 # Held out by default: this share of the links, but not more of them than that.
@@ -186,8 +186,7 @@ def _fit(
             communities = None if given is None or not request.auto else given.shape[1]
             if request.auto and communities is None:
                 display.waiting("choosing the number of communities")
-                with Workers(request.threads) as workers:
-                    communities = choose_communities(data.training, request.seed, workers)
+                communities = choose_number(request, data)
                 request = replace(request, chosen=True)
         request = request.for_network(graph, communities)
         plan = request.plan(graph, watched=data.n_pairs > 0)
@@ -195,7 +194,7 @@ def _fit(
             display.waiting("choosing the link model")
             with Workers(request.threads) as workers:
                 choice = choose_model(request, data, workers)
-            request = request.with_model(choice.model, str(choice))
+            request = recount(request.with_model(choice.model, str(choice)), data)
         if graph.weights is not None and request.weight_law is None:
             display.waiting("choosing the law of the weights")
             with Workers(request.threads) as workers:

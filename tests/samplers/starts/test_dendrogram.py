@@ -8,50 +8,61 @@ import pytest
 from blockmix.generators.planted import planted
 from blockmix.graph.graph import Graph
 from blockmix.numerics.workers import Workers
-from blockmix.samplers.starts.counting import count_inside, integrated_likelihood
+from blockmix.samplers.starts.counting import count_inside
 from blockmix.samplers.starts.dendrogram import Dendrogram, part_score
+from blockmix.samplers.starts.laws import EqualNodes, integrated_likelihood, law_of, weights_by_degree
 from blockmix.samplers.starts.partition import find_parts
 from blockmix.samplers.starts.potts.levels import Levels
 
 ONE = Workers(1)
 
 
-def inside_counts(graph, parts, communities):
-    return count_inside(graph, np.asarray(parts, dtype=np.int32), communities, ONE)
+def weights_of(graph, by_degree):
+    return weights_by_degree(graph) if by_degree else None
 
 
-def likelihood(graph, parts, communities):
-    return integrated_likelihood(graph, *inside_counts(graph, parts, communities), communities, ONE)
+def inside_counts(graph, parts, communities, by_degree=False):
+    parts = np.asarray(parts, dtype=np.int32)
+    return count_inside(graph, parts, communities, ONE, weights_of(graph, by_degree))
 
 
-def tree_of(graph, seed=0):
-    tree = Dendrogram(graph.n_nodes, ONE)
-    for step, parts in Levels(graph, seed, ONE):
-        counts, sizes = inside_counts(graph, parts, len(step.sizes))
-        np.testing.assert_array_equal(step.inside, counts)
-        np.testing.assert_array_equal(step.sizes, sizes)
-        tree.grow(step.parents, step.inside, step.sizes)
+def likelihood(graph, parts, communities, by_degree=False):
+    law = law_of(graph, weights_of(graph, by_degree))
+    counts = inside_counts(graph, parts, communities, by_degree)
+    return integrated_likelihood(law, graph.n_edges, counts, communities, ONE)
+
+
+def tree_of(graph, seed=0, by_degree=False):
+    levels = Levels(graph, seed, ONE, by_degree=by_degree)
+    tree = Dendrogram(graph.n_nodes, levels.law, ONE)
+    for step, parts in levels:
+        expected = inside_counts(graph, parts, len(step.counts.nodes), by_degree)
+        for mine, its in zip(step.counts, expected, strict=True):
+            np.testing.assert_array_equal(mine, its)
+        tree.grow(step.parents, step.counts)
     return tree
 
 
-def worth(graph, parts, background, price):
+def worth(graph, parts, background, price, by_degree):
     """The score that a cut is chosen by, from its parts alone."""
     parts = np.unique(parts, return_inverse=True)[1]
-    inside, sizes = inside_counts(graph, parts, parts.max() + 1)
-    return part_score(inside, sizes, background).sum() - price * len(sizes)
+    law = law_of(graph, weights_of(graph, by_degree))
+    counts = inside_counts(graph, parts, parts.max() + 1, by_degree)
+    return part_score(law, counts, background).sum() - price * len(counts.nodes)
 
 
+@pytest.mark.parametrize("by_degree", [False, True])
 @pytest.mark.parametrize("price", [0.0, 1.0, 4.0, 20.0])
 @pytest.mark.parametrize("seed", range(4))
-def test_no_other_cut_of_a_small_tree_is_better(seed, price):
+def test_no_other_cut_of_a_small_tree_is_better(seed, price, by_degree):
     """Two steps up from seven nodes, all cuts enumerated."""
     rng = np.random.default_rng(seed)
     graph = Graph.from_edges(np.argwhere(np.triu(rng.random((7, 7)) < 0.5, 1)), nodes=range(7))
     first, second = np.array([0, 0, 1, 1, 2, 2, 3]), np.array([0, 0, 1, 1])
-    tree = Dendrogram(7, ONE)
+    tree = Dendrogram(7, law_of(graph, weights_of(graph, by_degree)), ONE)
     for parents, parts in ((first, first), (second, second[first])):
-        tree.grow(parents, *inside_counts(graph, parts, parts.max() + 1))
-    found = worth(graph, tree.cut(0.1, price), 0.1, price)
+        tree.grow(parents, inside_counts(graph, parts, parts.max() + 1, by_degree))
+    found = worth(graph, tree.cut(0.1, price), 0.1, price, by_degree)
     every = []
     for top in itertools.product((True, False), repeat=2):
         for low in itertools.product((True, False), repeat=4):
@@ -63,7 +74,7 @@ def test_no_other_cut_of_a_small_tree_is_better(seed, price):
                 else ("node", a)
                 for a in range(7)
             ]
-            every.append(worth(graph, [sorted(set(names)).index(n) for n in names], 0.1, price))
+            every.append(worth(graph, [sorted(set(names)).index(n) for n in names], 0.1, price, by_degree))
     assert found == pytest.approx(max(every), rel=1e-12)
 
 
@@ -98,4 +109,4 @@ def test_a_cut_can_be_held_to_a_number_of_parts(most):
 
 
 def test_a_tree_of_single_nodes_is_cut_into_nodes():
-    np.testing.assert_array_equal(Dendrogram(4, ONE).cut(0.1), np.arange(4))
+    np.testing.assert_array_equal(Dendrogram(4, EqualNodes(6.0), ONE).cut(0.1), np.arange(4))

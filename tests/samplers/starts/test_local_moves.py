@@ -135,25 +135,32 @@ def medium():
     return Graph.from_edges([*edges, *((5000, i) for i in range(0, 3000, 2))], nodes=range(5003))
 
 
-def all_levels(graph, threads):
+def all_levels(graph, threads, by_degree=False):
     with Workers(threads) as workers:
-        return [(parts.copy(), step.inside, step.sizes) for step, parts in Levels(graph, 99, workers)]
+        levels = Levels(graph, 99, workers, by_degree=by_degree)
+        return [(parts.copy(), *step.counts) for step, parts in levels]
 
 
-def test_every_level_counts_links_inside_and_nodes_of_its_groups(medium):
-    for parts, inside, sizes in all_levels(medium, 1):
+@pytest.mark.parametrize("by_degree", [False, True])
+def test_every_level_counts_links_inside_nodes_and_weights_of_its_groups(medium, by_degree):
+    """Nodes weigh one, or their degree; a node without links weighs one in any case."""
+    weight = np.maximum(medium.degrees, 1) if by_degree else np.ones(medium.n_nodes)
+    for parts, inside, nodes, weights, squares in all_levels(medium, 1, by_degree):
         first = np.repeat(parts, medium.degrees)
         same = first == parts[medium.neighbors]
-        np.testing.assert_array_equal(inside, np.bincount(first[same], minlength=len(sizes)) // 2)
-        np.testing.assert_array_equal(sizes, np.bincount(parts))
+        np.testing.assert_array_equal(inside, np.bincount(first[same], minlength=len(nodes)) // 2)
+        np.testing.assert_array_equal(nodes, np.bincount(parts))
+        np.testing.assert_array_equal(weights, np.bincount(parts, weight))
+        np.testing.assert_array_equal(squares, np.bincount(parts, weight**2))
 
 
+@pytest.mark.parametrize("by_degree", [False, True])
 @pytest.mark.parametrize("threads", [2, 3, 5])
-def test_the_number_of_threads_does_not_change_a_label(medium, threads, monkeypatch):
-    expected = all_levels(medium, 1)
+def test_the_number_of_threads_does_not_change_a_label(medium, threads, by_degree, monkeypatch):
+    expected = all_levels(medium, 1, by_degree)
     monkeypatch.setattr(sharing, "LEAST_PIECE", 50)
     monkeypatch.setattr(moving_module, "LOADS", 100)
-    found = all_levels(medium, threads)
+    found = all_levels(medium, threads, by_degree)
     assert len(found) == len(expected) == len(resolutions_of(medium.density))
     for one, other in zip(expected, found, strict=True):
         for mine, its in zip(one, other, strict=True):
@@ -232,7 +239,7 @@ def test_odd_networks_have_levels_on_any_number_of_threads(edges, monkeypatch):
     monkeypatch.setattr(sharing, "LEAST_PIECE", 2)
     graph = Graph.from_edges(edges, nodes=range(60))
     one, three = all_levels(graph, 1), all_levels(graph, 3)
-    for (parts, inside, _), (other, _, _) in zip(one, three, strict=True):
+    for (parts, inside, *_), (other, *_) in zip(one, three, strict=True):
         np.testing.assert_array_equal(parts, other)
         assert inside.sum() <= graph.n_edges
     assert one[-1][1].sum() == graph.n_edges or len(edges) > 20

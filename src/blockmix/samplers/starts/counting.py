@@ -1,13 +1,11 @@
-"""Links inside the parts of a partition, and the likelihood that follows from them."""
+"""What is counted of the parts of a partition: links inside, nodes, and what their nodes weigh."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betaln, gammaln
 
 from blockmix.graph.graph import Graph
 from blockmix.numerics.compile import kernel
@@ -16,8 +14,35 @@ from blockmix.samplers.starts.sharing import Loads, share_by_load
 
 Counts = NDArray[np.signedinteger]
 Parts = NDArray[np.int32]
-# Functions of the sizes of parts are computed for so many at once.
-AT_ONCE = 1 << 14
+
+
+class PartCounts(NamedTuple):
+    """Of every part the links inside, the nodes, and sum and sum of squares of what its nodes weigh.
+
+    Where every node weighs one, the last three are the same array.
+    """
+
+    inside: Counts
+    nodes: Counts
+    weight: Counts
+    squares: Counts
+
+    def those(self, chosen: NDArray[Any] | slice) -> PartCounts:
+        """Return the counts of some parts."""
+        nodes = self.nodes[chosen]
+        if self.weight is self.nodes:
+            return PartCounts(self.inside[chosen], nodes, nodes, nodes)
+        return PartCounts(self.inside[chosen], nodes, self.weight[chosen], self.squares[chosen])
+
+
+def joined(counts: PartCounts, parents: Parts, inside: Counts, weight: Counts) -> PartCounts:
+    """Return the counts of parts that are made of others, where links inside and weights are known."""
+    if counts.weight is counts.nodes:
+        return PartCounts(inside, weight, weight, weight)
+    # Sums of whole numbers below 2^53: exact.
+    nodes = np.bincount(parents, counts.nodes, len(weight)).astype(np.int32)
+    squares = np.bincount(parents, counts.squares, len(weight)).astype(np.int64)
+    return PartCounts(inside, nodes, weight, squares)
 
 
 @kernel
@@ -41,9 +66,13 @@ def add_by_part(parts: np.ndarray, found: np.ndarray, inside: np.ndarray, sizes:
 
 
 def count_inside(
-    graph: Graph, parts: NDArray[Any], communities: int, workers: Workers
-) -> tuple[Counts, Counts]:
-    """Count the links inside every part, and its nodes."""
+    graph: Graph,
+    parts: NDArray[Any],
+    communities: int,
+    workers: Workers,
+    weights: NDArray[np.signedinteger] | None = None,
+) -> PartCounts:
+    """Count the links inside every part, its nodes, and what they weigh: one each unless `weights` are given."""
     found = np.empty(graph.n_nodes, dtype=np.int32)
 
     def task(_: int, begin: int, end: int) -> None:
@@ -52,7 +81,12 @@ def count_inside(
     share_by_load(workers, 0, graph.n_nodes, Loads(graph.offsets), task)
     inside, sizes = np.zeros((2, communities), dtype=np.int64)
     add_by_part(parts, found, inside, sizes)
-    return inside // 2, sizes
+    if weights is None:
+        return PartCounts(inside // 2, sizes, sizes, sizes)
+    # Sums of whole numbers below 2^53: exact.
+    wide = weights.astype(np.int64)
+    sums = [np.bincount(parts, of, communities).astype(np.int64) for of in (wide, wide * wide)]
+    return PartCounts(inside // 2, sizes, *sums)
 
 
 @kernel
@@ -70,53 +104,6 @@ def count_nodes(parts: Parts) -> Counts:
 
 
 def pairs_of(sizes: Counts) -> NDArray[np.float64]:
-    """Return the pairs inside parts of these sizes."""
+    """Return the pairs of nodes inside parts of these sizes."""
     nodes = sizes.astype(np.float64)
     return np.asarray(nodes * (nodes - 1) / 2)
-
-
-def log_evidence(inside: Counts, sizes: Counts, workers: Workers) -> NDArray[np.float64]:
-    """Compute the log probability of the links inside every part, its strength integrated out under Beta(1, 1)."""
-
-    def evidence(begin: int, end: int) -> NDArray[np.float64]:
-        pairs, links = pairs_of(sizes[begin:end]), inside[begin:end].astype(np.float64)
-        return np.asarray(betaln(1 + links, 1 + pairs - links))
-
-    return _piecewise(len(sizes), evidence, workers)
-
-
-def _piecewise(
-    count: int, values: Callable[[int, int], NDArray[np.float64]], workers: Workers
-) -> NDArray[np.float64]:
-    """Return the values of [0, count), computed on all workers in pieces small enough for the cache."""
-    found = np.empty(count)
-
-    def task(_: int, begin: int, end: int) -> None:
-        for first in range(begin, end, AT_ONCE):
-            last = min(first + AT_ONCE, end)
-            found[first:last] = values(first, last)
-
-    workers.share(count, task)
-    return found
-
-
-def integrated_likelihood(
-    graph: Graph, inside: Counts, sizes: Counts, communities: int, workers: Workers
-) -> float:
-    """Compute log p(links, parts) of the hard-partition model with every strength integrated out under Beta(1, 1).
-
-    `inside` and `sizes` are links and nodes of parts; of the `communities` that are allowed the others are empty.
-    """
-    between_links = graph.n_edges - int(inside.sum())
-    between_pairs = graph.n_pairs - pairs_of(sizes).sum()
-    total = float(log_evidence(inside, sizes, workers).sum())
-    total += float(betaln(1 + between_links, 1 + between_pairs - between_links))
-    alpha = 1.0 / communities
-    shares = _piecewise(len(sizes), lambda a, b: gammaln(sizes[a:b] + alpha) - gammaln(alpha), workers)
-    return total + float(shares.sum())
-
-
-def background_of(graph: Graph, inside: Counts, sizes: Counts) -> float:
-    """Return the share of linked pairs between parts, one link and one non-link added."""
-    links, pairs = graph.n_edges - int(inside.sum()), graph.n_pairs - pairs_of(sizes).sum()
-    return float((links + 1) / (pairs + 2))

@@ -14,7 +14,8 @@ from scipy.special import gammaln
 
 from blockmix.numerics.compile import kernel
 from blockmix.numerics.workers import Workers
-from blockmix.samplers.starts.counting import Counts, Parts, log_evidence, pairs_of
+from blockmix.samplers.starts.counting import PartCounts, Parts
+from blockmix.samplers.starts.laws import PartLaw, log_evidence, pairs_inside
 
 # The prior's penalty of a part: K shares from a Dirichlet(1/K), times the K! ways to number the parts, leave one nat.
 PRICE = 1.0
@@ -32,29 +33,25 @@ class Dendrogram:
     is one of the level before under another number is not listed again. `above` is -1 for the tops of the tree.
     """
 
-    def __init__(self, nodes: int, workers: Workers) -> None:
-        self.nodes, self.workers = nodes, workers
+    def __init__(self, nodes: int, law: PartLaw, workers: Workers) -> None:
+        self.nodes, self.law, self.workers = nodes, law, workers
         self.above = np.full(nodes, -1, dtype=np.int32)
         # Where in the tree the groups of the last level are, and where the groups of every level begin.
         self._places = np.arange(nodes, dtype=np.int32)
         self._begins = [nodes]
-        self._inside: list[Counts] = []
-        self._sizes: list[Counts] = []
+        self._counts: list[PartCounts] = []
         self._evidence: list[Scores] = []
 
-    def grow(self, parents: Parts, inside: Counts, sizes: Counts) -> None:
-        """Add a level: the new group of each group, the links inside the new ones and their sizes in nodes."""
-        begin, places = self._begins[-1], np.empty(len(sizes), dtype=np.int32)
+    def grow(self, parents: Parts, counts: PartCounts) -> None:
+        """Add a level: the new group of each group, and what is counted of the new ones."""
+        begin, places = self._begins[-1], np.empty(len(counts.nodes), dtype=np.int32)
         parents = np.asarray(parents, dtype=np.int32)
         self._begins.append(int(join_places(parents, self._places, begin, places, self.above)))
         self.above = np.append(self.above, np.full(self._begins[-1] - begin, -1, dtype=np.int32))
         self._places = places
-        merged = places >= begin
-        self._inside.append(inside[merged])
-        self._sizes.append(sizes[merged])
-        self._evidence.append(
-            log_evidence(self._inside[-1], self._sizes[-1], self.workers) + gammaln(self._sizes[-1])
-        )
+        merged = counts.those(places >= begin)
+        self._counts.append(merged)
+        self._evidence.append(log_evidence(self.law, merged, self.workers) + gammaln(merged.nodes))
 
     def cut(self, background: float, price: float = PRICE) -> Parts:
         """Return the part of every node in the best cut, each part with the penalty `price`."""
@@ -81,8 +78,8 @@ class Dendrogram:
 
     def _scores(self, background: float) -> Scores:
         """Compute what every group adds as a part to the log likelihood, against the background, and to the prior."""
-        levels = zip(self._evidence, self._inside, self._sizes, strict=True)
-        return np.concatenate([np.empty(0), *(relative(*level, background) for level in levels)])
+        levels = zip(self._evidence, self._counts, strict=True)
+        return np.concatenate([np.empty(0), *(relative(self.law, *level, background) for level in levels)])
 
     def _best(self, scores: Scores, price: float) -> Marks:
         """Mark the groups that are worth more as one part than cut."""
@@ -166,16 +163,16 @@ def number_parts_below(
     return count
 
 
-def relative(evidence: Scores, inside: Counts, sizes: Counts, background: float) -> Scores:
+def relative(law: PartLaw, evidence: Scores, counts: PartCounts, background: float) -> Scores:
     """Compute the score of parts against the same pairs at the background, from their evidence and prior.
 
     The prior of a part of n nodes is Gamma(n); the price is the rest of the prior.
     """
-    link, non_link = np.log(background), np.log1p(-background)
-    return np.asarray(evidence - (inside * link + (pairs_of(sizes) - inside) * non_link))
+    links, pairs = counts.inside.astype(np.float64), pairs_inside(law, counts)
+    return np.asarray(evidence - law.at_strength(links, pairs, background))
 
 
-def part_score(inside: Counts, sizes: Counts, background: float) -> Scores:
+def part_score(law: PartLaw, counts: PartCounts, background: float) -> Scores:
     """Compute the score of parts, as `cut` adds them up before the price."""
-    evidence = log_evidence(inside, sizes, Workers(1)) + gammaln(sizes)
-    return relative(evidence, inside, sizes, background)
+    evidence = log_evidence(law, counts, Workers(1)) + gammaln(counts.nodes)
+    return relative(law, evidence, counts, background)

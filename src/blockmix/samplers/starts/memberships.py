@@ -52,8 +52,8 @@ def start_strengths(
 ) -> Strengths:
     """Return strengths at the density of links inside each part, the background at that between parts."""
     k = model.communities
-    links, sizes = count_inside(graph, parts, k, Workers(1) if workers is None else workers)
-    pairs = pairs_of(sizes)
+    counts = count_inside(graph, parts, k, Workers(1) if workers is None else workers)
+    links, pairs = counts.inside, pairs_of(counts.nodes)
     between = max(graph.n_pairs - pairs.sum(), 1.0)
     value = np.empty(k + 1)
     value[:k] = (links + 1.0) / (np.maximum(pairs, links) + 2.0)

@@ -16,16 +16,11 @@ from numpy.typing import NDArray
 
 from blockmix.graph.graph import Graph
 from blockmix.numerics.workers import Workers
-from blockmix.samplers.starts.counting import (
-    background_of,
-    count_inside,
-    count_nodes,
-    integrated_likelihood,
-)
+from blockmix.samplers.starts.counting import PartCounts, count_inside, count_nodes
 from blockmix.samplers.starts.dendrogram import Dendrogram
+from blockmix.samplers.starts.laws import background_of, integrated_likelihood
+from blockmix.samplers.starts.potts.fresh import find_anew, polished
 from blockmix.samplers.starts.potts.levels import FINEST, Levels
-from blockmix.samplers.starts.potts.merging import links_of, single_groups
-from blockmix.samplers.starts.potts.moving import Movers
 from blockmix.samplers.starts.reducing import reduced
 
 # Partitions with fewer parts than this share of K are left out: where communities are hard to see, a single part has
@@ -38,13 +33,21 @@ Parts = NDArray[np.int32]
 
 
 def find_parts(
-    graph: Graph, communities: int, rng: np.random.Generator, workers: Workers | None = None
+    graph: Graph,
+    communities: int,
+    rng: np.random.Generator,
+    workers: Workers | None = None,
+    by_degree: bool = False,
 ) -> NDArray[np.int64]:
-    """Find a part in 0..K-1 for every node; isolated nodes are spread at random."""
+    """Find a part in 0..K-1 for every node; isolated nodes are spread at random.
+
+    With `by_degree` nodes may differ in how many links they have, as in the popularity model.
+    """
     if graph.n_edges == 0:
         return rng.integers(0, communities, graph.n_nodes)
     graph = graph.without_sides()
-    levels = Levels(graph, int(rng.integers(0, 2**32)), Workers(1) if workers is None else workers)
+    workers = Workers(1) if workers is None else workers
+    levels = Levels(graph, int(rng.integers(0, 2**32)), workers, by_degree=by_degree)
     parts = parts_of(levels, communities).astype(np.int64)
     isolated = np.flatnonzero(graph.degrees == 0)
     parts[isolated] = rng.integers(0, communities, len(isolated))
@@ -53,44 +56,50 @@ def find_parts(
 
 def parts_of(levels: Levels, communities: int) -> Parts:
     """Find the parts in the levels of a network that has links."""
+
+    def score_of(parts: Parts) -> float:
+        return _score(levels, _counted(levels, parts, communities), communities)
+
     candidates, resolution = _candidates(levels, communities)
-    scored = {_score(levels, parts, communities): parts for parts in candidates}
+    if levels.weights is not None:
+        candidates.append(find_anew(levels, resolution, communities).parts)
+    scored = {score_of(parts): parts for parts in candidates}
     for score in sorted(scored, reverse=True)[:POLISHED]:
-        polished = _polished(levels, scored[score], resolution)
-        scored[_score(levels, polished, communities)] = polished
+        better = polished(levels, scored[score], resolution)
+        scored[score_of(better)] = better
     return scored[max(scored)]
 
 
-def _score(levels: Levels, parts: Parts, communities: int) -> float:
-    graph, workers = levels.graph, levels.workers
-    return integrated_likelihood(
-        graph, *count_inside(graph, parts, communities, workers), communities, workers
-    )
+def _counted(levels: Levels, parts: Parts, count: int) -> PartCounts:
+    return count_inside(levels.graph, parts, count, levels.workers, levels.weights)
+
+
+def _score(levels: Levels, counts: PartCounts, communities: int) -> float:
+    return integrated_likelihood(levels.law, levels.graph.n_edges, counts, communities, levels.workers)
 
 
 def _candidates(levels: Levels, communities: int) -> tuple[list[Parts], float]:
     """Return three partitions with at most K parts (the best level, the best cut, the best cut that has no more), and
     the resolution of that level."""
-    graph, workers = levels.graph, levels.workers
+    graph, law = levels.graph, levels.law
     best, best_score, best_resolution = None, -np.inf, FINEST
-    tree = Dendrogram(graph.n_nodes, workers)
+    tree = Dendrogram(graph.n_nodes, law, levels.workers)
     for step, parts in levels:
-        count = len(step.sizes)
-        if count < FEWEST_SHARE * communities and best is not None:
+        counts = step.counts
+        if len(counts.nodes) < FEWEST_SHARE * communities and best is not None:
             break
-        tree.grow(step.parents, step.inside, step.sizes)
-        found = reduced(step.sizes, parts, communities)
-        if found is parts:
-            score = integrated_likelihood(graph, step.inside, step.sizes, communities, workers)
-        else:
-            score = _score(levels, found, communities)
+        tree.grow(step.parents, counts)
+        found = reduced(counts.weight, parts, communities)
+        if found is not parts:
+            counts = _counted(levels, found, communities)
+        score = _score(levels, counts, communities)
         if best is None or score > best_score:
             best, best_score, best_resolution = found, score, step.resolution
         # The next level is made while this loop holds what it has.
-        del step, parts, found
+        del step, parts, found, counts
     assert best is not None
     free = best_cut(levels, tree, best)
-    background = background_of(graph, *count_inside(graph, free, int(free.max()) + 1, workers))
+    background = background_of(law, graph.n_edges, _counted(levels, free, int(free.max()) + 1))
     cuts = [
         reduced(count_nodes(cut), cut, communities) for cut in (free, tree.cut_to(communities, background))
     ]
@@ -100,15 +109,6 @@ def _candidates(levels: Levels, communities: int) -> tuple[list[Parts], float]:
 def best_cut(levels: Levels, tree: Dendrogram, parts: Parts) -> Parts:
     """Return the best cut at the background of the best cut at the background of these parts."""
     for _ in range(2):
-        counts = count_inside(levels.graph, parts, int(parts.max()) + 1, levels.workers)
-        parts = tree.cut(background_of(levels.graph, *counts))
+        counts = _counted(levels, parts, int(parts.max()) + 1)
+        parts = tree.cut(background_of(levels.law, levels.graph.n_edges, counts))
     return parts
-
-
-def _polished(levels: Levels, parts: Parts, resolution: float) -> Parts:
-    """Move single nodes once more, at the resolution that the partition was found at."""
-    links = links_of(levels.graph)
-    ones = np.ones(levels.graph.n_nodes, dtype=np.int32)
-    groups = single_groups(ones, links, np.ones(len(ones), dtype=np.float32))
-    movers = Movers(levels.workers, links, groups)
-    return movers.move(resolution, levels.salt, parts)

@@ -98,7 +98,7 @@ class PopularityScir:
         if self.options.start == "random":
             parts = random_parts(self.graph, self.communities, rng)
         else:
-            parts = find_parts(self.graph, self.communities, rng, self.workers)
+            parts = find_parts(self.graph, self.communities, rng, self.workers, by_degree=True)
         return self.start_at(start_rows(self.graph, parts, self.model, self.slots, rng))
 
     def init_at(self, key: ChainKey, given: Any) -> PopularityState:

@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 
 from blockmix.graph.graph import Graph
 from blockmix.numerics.workers import Workers
+from blockmix.samplers.starts.counting import PartCounts, joined
+from blockmix.samplers.starts.laws import law_of, weights_by_degree
 from blockmix.samplers.starts.potts.groups import Groups, Links
 from blockmix.samplers.starts.potts.merging import (
     count_neighbors,
@@ -34,12 +36,11 @@ Parts = NDArray[np.int32]
 
 
 class Step(NamedTuple):
-    """What is kept of a level: resolution, links inside and nodes of its groups, and the group that each group of the
+    """What is kept of a level: resolution, what is counted of its groups, and the group that each group of the
     level before (at first each node) is in."""
 
     resolution: float
-    inside: NDArray[np.signedinteger]
-    sizes: NDArray[np.signedinteger]
+    counts: PartCounts
     parents: Parts
 
 
@@ -55,9 +56,14 @@ class Coarsening:
     """Groups of the nodes of a network, which `coarsen` merges at lower and lower resolutions."""
 
     def __init__(
-        self, links: Links, sizes: NDArray[np.int32], workers: Workers, salt: int, densest: float = np.inf
+        self,
+        links: Links,
+        sizes: NDArray[np.signedinteger],
+        workers: Workers,
+        salt: int,
+        densest: float = np.inf,
     ) -> None:
-        """Begin with every row as a group; `densest` is at least the share of linked pairs of any two."""
+        """Begin with every row as a group; `densest` is at least the links of any two over the product of sizes."""
         self.workers, self.salt = workers, salt
         bound = np.full(len(sizes), densest, dtype=np.float32)
         self.movers = Movers(workers, links, single_groups(sizes, links, bound))
@@ -114,31 +120,52 @@ class Coarsening:
 class Levels:
     """The levels of a network at lower and lower resolutions, each computed when it is first asked for.
 
-    Levels that are gone through more than once are `kept`; others are forgotten, and would be computed again.
+    A resolution is a probability of a link between two nodes of average weight. With `by_degree` nodes weigh their
+    degrees: two hubs must have more links than two leaves to be in one group. Levels that are gone through more than
+    once are `kept`; others are forgotten, and would be computed again.
     """
 
-    def __init__(self, graph: Graph, salt: int, workers: Workers, kept: bool = False) -> None:
+    def __init__(
+        self, graph: Graph, salt: int, workers: Workers, kept: bool = False, by_degree: bool = False
+    ) -> None:
         self.graph, self.salt, self.workers = graph, salt, workers
+        self.weights = weights_by_degree(graph) if by_degree else None
+        self.law = law_of(graph, self.weights)
         self._kept = self._begin() if kept else None
         self._steps: list[Step] = []
 
+    @property
+    def sizes(self) -> NDArray[np.signedinteger]:
+        """What the nodes weigh."""
+        return np.ones(self.graph.n_nodes, dtype=np.int32) if self.weights is None else self.weights
+
+    @property
+    def nodes(self) -> PartCounts:
+        """What is counted of single nodes."""
+        none, one = np.zeros(self.graph.n_nodes, dtype=np.int32), np.ones(self.graph.n_nodes, dtype=np.int32)
+        if self.weights is None:
+            return PartCounts(none, one, one, one)
+        return PartCounts(none, one, self.weights, self.weights.astype(np.int64) ** 2)
+
     def _begin(self) -> Coarsening:
-        ones = np.ones(self.graph.n_nodes, dtype=np.int32)
-        return Coarsening(links_of(self.graph), ones, self.workers, self.salt, densest=1.0)
+        return Coarsening(links_of(self.graph), self.sizes, self.workers, self.salt, densest=1.0)
 
     def __iter__(self) -> Iterator[tuple[Step, Parts]]:
         """Yield every level, and the group of each node in it."""
-        coarsening = self._kept or self._begin()
+        coarsening, counts = self._kept or self._begin(), self.nodes
         parts = None
         for place, resolution in enumerate(resolutions_of(self.graph.density)):
             if place < len(self._steps):
                 step = self._steps[place]
             else:
-                parents = coarsening.coarsen(resolution)
-                step = Step(resolution, coarsening.groups.inside, coarsening.groups.sizes, parents)
+                scaled = resolution / self.law.mean_weight**2
+                parents = coarsening.coarsen(scaled)
+                groups = coarsening.groups
+                step = Step(scaled, joined(counts, parents, groups.inside, groups.sizes), parents)
                 del parents
                 if self._kept:
                     self._steps.append(step)
+            counts = step.counts
             parts = step.parents if parts is None else step.parents[parts]
             yield step, parts
             # Memory for the next level.
