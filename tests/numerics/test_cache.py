@@ -1,8 +1,10 @@
 """A damaged compile cache is noticed, named and written anew, and a full disk does not end a run."""
 
 import hashlib
+import importlib
 import os
 import pickle
+import pkgutil
 import subprocess
 import sys
 import textwrap
@@ -10,6 +12,9 @@ from pathlib import Path
 
 import numba
 import pytest
+
+import blockmix
+from blockmix.numerics.cache import CheckedFile
 
 PROGRAM = """
     import sys, warnings
@@ -120,3 +125,17 @@ def test_types_that_have_another_name_by_now_are_compiled_again(tmp_path):
             cwd=tmp_path, env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "cache")},
         )  # fmt: skip
         assert done.stdout.split() == ["8.0", str(hits)], done.stderr[-2000:]
+
+
+def test_every_kernel_that_is_cached_is_compared_with_its_checksum():
+    """numba's own cache file loads whatever is there."""
+    unchecked = []
+    for found in pkgutil.walk_packages(blockmix.__path__, "blockmix."):
+        if found.name.endswith("__main__"):
+            continue
+        module = importlib.import_module(found.name)
+        for name, value in vars(module).items():
+            cache = getattr(value, "_cache", None)
+            if hasattr(cache, "_cache_file") and not isinstance(cache._cache_file, CheckedFile):
+                unchecked.append(f"{module.__name__}.{name}")
+    assert not unchecked

@@ -11,12 +11,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 from scipy import sparse
 
 from blockmix.errors import InputError
 from blockmix.evaluate.incidence import Cover, incidence, sizes_of
+from blockmix.numerics.compile import checked_njit as njit
 
 Ints = NDArray[np.int64]
 

@@ -24,10 +24,10 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from blockmix.errors import InputError
+from blockmix.numerics.compile import checked_njit as njit
 
 # Work is cut into blocks with a random stream each: memory stays bounded and threads cannot change a result.
 _NODES_PER_BLOCK = 1 << 17

@@ -14,8 +14,9 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import DTypeLike, NDArray
+
+from blockmix.numerics.compile import checked_njit as njit
 
 _INT32_NODES = np.iinfo(np.int32).max
 

@@ -5,12 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from blockmix.errors import InputError
+from blockmix.numerics.compile import checked_njit as njit
+from blockmix.numerics.hashing import KEY, mix
 
 Array = NDArray[Any]
+
+ONE_SIDED = (
+    "this network is damaged: a link must be in the rows of both of its nodes, and no node has one to itself; save it "
+    "again or restore it from a copy"
+)
 
 
 def checked_pairs(pairs: Any, n_nodes: int) -> NDArray[np.int64]:
@@ -41,8 +47,21 @@ def has_edges(offsets: Array, neighbors: Array, pairs: NDArray[np.int64]) -> NDA
 def all_edges(offsets: Array, neighbors: Array) -> Array:
     """Return every link once, as (a, b) with a < b, in increasing order."""
     out = np.empty((len(neighbors) // 2, 2), dtype=neighbors.dtype)
-    _upper(offsets, neighbors, out)
+    if _upper(offsets, neighbors, out) != len(out):
+        raise InputError(ONE_SIDED)
     return out
+
+
+def is_mutual(offsets: Array, neighbors: Array, weights: Array | None, apart: int) -> bool:
+    """Return whether every link is in the rows of both of its nodes, with one weight, and none joins a and a + `apart`.
+
+    Rows are in order, so that none has a neighbour twice. The links with a higher neighbour and those with a lower one
+    are the same set if the sums of a hash of each are equal; the hash is keyed, so that nobody can make other sets of
+    equal sums. Rows are read once and in order, for networks that are larger than memory.
+    """
+    words = np.empty(0, dtype=np.uint64) if weights is None else weights.view(np.uint64)
+    words.flags.writeable = False
+    return bool(_is_mutual(offsets, neighbors, words, apart, KEY))
 
 
 def weights_of(
@@ -140,13 +159,39 @@ def merge_directions(offsets, neighbors, weights):  # type: ignore[no-untyped-de
 
 @njit(cache=True, nogil=True)
 def _upper(offsets, neighbors, out):  # type: ignore[no-untyped-def]
+    """List links in the rows of their lower ends; return how many there are, of which no more than fit are listed."""
     e = np.int64(0)
     for row in range(offsets.shape[0] - 1):
         for i in range(offsets[row], offsets[row + 1]):
             if neighbors[i] > row:
-                out[e, 0] = row
-                out[e, 1] = neighbors[i]
+                if e < out.shape[0]:
+                    out[e, 0] = row
+                    out[e, 1] = neighbors[i]
                 e += 1
+    return e
+
+
+@njit(cache=True, nogil=True)
+def _is_mutual(offsets, neighbors, weights, apart, key):  # type: ignore[no-untyped-def]
+    difference = np.uint64(0)
+    for a in range(offsets.shape[0] - 1):
+        from_a = mix(np.uint64(a) ^ key[0])
+        for i in range(offsets[a], offsets[a + 1]):
+            b = np.int64(neighbors[i])
+            if b == a or b == a + apart:
+                return False
+            if b > a:
+                word = mix(from_a ^ np.uint64(b))
+            else:
+                word = mix(mix(np.uint64(b) ^ key[0]) ^ np.uint64(a))
+            word = mix(word ^ key[1])
+            if weights.shape[0]:
+                word = mix(word ^ weights[i])
+            if b > a:
+                difference += word
+            else:
+                difference -= word
+    return difference == np.uint64(0)
 
 
 @njit(cache=True, nogil=True)

@@ -9,11 +9,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from blockmix.graph.build import node_dtype
 from blockmix.graph.labels import Labels
+from blockmix.numerics.compile import checked_njit as njit
 from blockmix.numerics.hashing import KEY, hash_word
 
 # A bitmap word and its rank take 16 bytes for 64 labels, so up to this many possible labels for every listed

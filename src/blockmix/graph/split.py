@@ -12,13 +12,13 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from blockmix.errors import InputError
 from blockmix.graph.build import starts_of
 from blockmix.graph.graph import Graph
 from blockmix.graph.sides.drawing import draw_across, matched_across
+from blockmix.numerics.compile import checked_njit as njit
 from blockmix.numerics.search import first_from
 
 MOST_PAIRS = 50_000_000

@@ -33,6 +33,14 @@ def kernel(function: _Function) -> _Function:
     return cast(_Function, compiled)
 
 
+def checked_njit(**options: Any) -> Callable[[Callable[..., Any]], Any]:
+    """Return a decorator that compiles with these settings of numba: for functions that allocate or raise.
+
+    What is kept on disk has a checksum, as for every kernel.
+    """
+    return lambda function: checked(njit(**options)(function))
+
+
 def inlined_kernel(function: _Function) -> _Function:
     """Compile like `kernel`, and always into the caller: for the few functions that every draw uses.
 

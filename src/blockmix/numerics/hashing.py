@@ -10,7 +10,8 @@ from __future__ import annotations
 import os
 
 import numpy as np
-from numba import njit
+
+from blockmix.numerics.compile import checked_njit as njit
 
 KEY = np.frombuffer(os.urandom(16), dtype=np.uint64).copy()
 

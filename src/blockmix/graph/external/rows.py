@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from blockmix.errors import InputError
@@ -15,6 +14,7 @@ from blockmix.graph.build import node_dtype
 from blockmix.graph.external.arrays import ArrayWriter
 from blockmix.graph.external.numbering import Numbers
 from blockmix.graph.external.sorting import Sorter, Words
+from blockmix.numerics.compile import checked_njit as njit
 
 # A link is one word of two node numbers.
 _MOST_BITS = 32

@@ -7,10 +7,10 @@ from pathlib import Path
 from types import TracebackType
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from blockmix.graph.external.spill import Reader, Spill
+from blockmix.numerics.compile import checked_njit as njit
 
 Words = NDArray[np.uint64]
 # Words of a run that are read at once, at least: fewer would make the disk seek all the time.

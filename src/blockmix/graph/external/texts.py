@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from blockmix.graph.external.arrays import ArrayWriter
@@ -20,6 +19,7 @@ from blockmix.graph.labels import Labels
 from blockmix.graph.reading.formats.doubts import no_values
 from blockmix.graph.reading.intern import Interner
 from blockmix.graph.reading.source import Bytes
+from blockmix.numerics.compile import checked_njit as njit
 
 LENGTH, HASH, NEW, LOCAL, FIRST = "length", "hash", "new", "local", "first"
 # Bits of a hash that choose the part are not those that choose the place in its table.

@@ -7,7 +7,6 @@ read here, digit by digit: zero, negative, infinite or not a number is an error.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from blockmix.graph.reading.parser import (
     BAD_WEIGHT,
@@ -20,6 +19,7 @@ from blockmix.graph.reading.parser import (
     OPEN_QUOTE,
     ZERO_WEIGHT,
 )
+from blockmix.numerics.compile import checked_njit as njit
 
 # Digits of a weight that count, and a power of ten beyond all numbers.
 _MOST_DIGITS, _LARGEST_POWER = 18, 10_000

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from blockmix.graph.labels import Labels
+from blockmix.numerics.compile import checked_njit as njit
 from blockmix.numerics.hashing import KEY
 
 _FIRST_LABELS = 1 << 10

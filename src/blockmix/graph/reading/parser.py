@@ -12,8 +12,8 @@ may also be parsed by the rule `ANY`, which takes blanks, tabs and commas as the
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from blockmix.numerics.compile import checked_njit as njit
 from blockmix.numerics.hashing import hash_bytes
 
 OK = 0

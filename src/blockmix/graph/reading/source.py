@@ -15,12 +15,12 @@ from types import TracebackType
 from typing import Any, cast
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from blockmix.errors import GraphFormatError, InputError
-from blockmix.graph.reading.compression import MAGIC, describe_damage, kind_of, unpacked
+from blockmix.graph.reading.compression import MAGIC, NETWORK, Bounds, describe_damage, kind_of, unpacked
 from blockmix.graph.reading.opening import FileLike, name_of, open_input
+from blockmix.numerics.compile import checked_njit as njit
 
 BLOCK_BYTES = 4 << 20
 # No edge list has longer lines; without a bound a file without line ends would be read into memory whole.
@@ -36,8 +36,9 @@ class Source:
     `kind` is the ending of its compressed format, or None. `notes` are remarks for the summary.
     """
 
-    def __init__(self, given: FileLike, allow_empty: bool = False) -> None:
+    def __init__(self, given: FileLike, allow_empty: bool = False, bounds: Bounds = NETWORK) -> None:
         self.name = name_of(given)
+        self._bounds = bounds
         with _reading(self):
             self._file = open_input(given)
         self._lock = Lock()
@@ -86,7 +87,7 @@ class Source:
         if self.kind is None:
             return self._read(0, size)
         with self._lock, _reading(self):
-            return unpacked(self._file, self.kind, self.name).read(size)
+            return unpacked(self._file, self.kind, self.name, self._bounds).read(size)
 
     def content(self, most: int) -> bytes:
         """Return the whole text, for readers that need it at once; refuse more than `most` bytes."""
@@ -159,7 +160,7 @@ class Source:
         kept: list[bytes] = []
         with self._lock:
             with _reading(self):
-                stream = unpacked(self._file, cast(str, self.kind), self.name)
+                stream = unpacked(self._file, cast(str, self.kind), self.name, self._bounds)
                 stream.read(begin)
             while True:
                 with _reading(self):
