@@ -140,6 +140,33 @@ def change_folder(path: Path) -> str:
     return f"{path.name}: linked folder"
 
 
+def change_rows(graph: Path, chance: random.Random) -> str:
+    """Rewrite a saved network so that each row is in order and the rows do not fit together; return what was done."""
+    offsets, neighbors = (np.load(graph / f"{name}.npy") for name in ("offsets", "neighbors"))
+    nodes = range(len(offsets) - 1)
+    rows = [set(neighbors[offsets[a] : offsets[a + 1]].tolist()) for a in nodes]
+    what, a = (
+        chance.choice(["upward", "downward", "full", "itself", "one way", "moved"]),
+        chance.choice(nodes),
+    )
+    if what in ("upward", "downward", "full"):
+        rows = [{b for b in nodes if what == "full" or (b > c) == (what == "upward")} for c in nodes]
+    elif what == "itself":
+        rows[a] |= {a}
+    else:
+        rows[a] = {chance.choice(nodes)} if what == "one way" else {min(b + 1, nodes[-1]) for b in rows[a]}
+    if sum(map(len, rows)) % 2:
+        rows[next(b for b in nodes if rows[b])].pop()
+    entries = np.array([b for row in rows for b in sorted(row)], dtype=neighbors.dtype)
+    np.save(graph / "neighbors.npy", entries)
+    np.save(graph / "offsets.npy", np.cumsum([0, *map(len, rows)]).astype(np.int64))
+    if (graph / "weights.npy").exists():
+        np.save(graph / "weights.npy", np.ones(len(entries)))
+    body = json.loads((graph / "manifest.json").read_text())
+    (graph / "manifest.json").write_text(json.dumps(body | {"links": len(entries) // 2}))
+    return f"{graph.parent.name}/{graph.name}: rows {what}"
+
+
 def elsewhere(path: Path) -> Path:
     """Return a folder outside of the run that nothing may be written to."""
     run = next(parent for parent in path.parents if parent.name == "run")
@@ -175,7 +202,10 @@ def mutate(folder: Path, chance: random.Random, only: str = "") -> list[str]:
         manifests = [path for path in plain if path.suffix == ".json"]
         how = chance.random()
         try:
-            if arrays and (how < 0.65 or not manifests):
+            if not only and chance.random() < 0.04:
+                name = chance.choice(("graph", "checkpoint/graph", "checkpoint/training"))
+                done.append(change_rows(folder / name, chance))
+            elif arrays and (how < 0.65 or not manifests):
                 done.append(change_array(choose_file(arrays, chance), chance))
             elif manifests and (how < 0.93 or only):
                 done.append(change_manifest(choose_file(manifests, chance), chance))

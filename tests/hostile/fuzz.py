@@ -35,20 +35,27 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
 
-from blockmix import Graph, InputError, fit, load, planted
+from blockmix import Graph, InputError, Posterior, fit, load, planted
 from blockmix.cli.commands.ask import _QUESTIONS
+from blockmix.cli.commands.diagnose import check_record, check_text
 from blockmix.cli.commands.watch import lines
 from blockmix.cli.record import score_record
 from blockmix.cli.summary import scores_text
+from blockmix.engines.slices import Mapped
+from blockmix.files import Damaged, read_sealed
 from blockmix.graph.accept import as_graph
 from blockmix.graph.attributes import NodeTable
 from blockmix.graph.external.convert import convert
+from blockmix.graph.storage import FORMAT as GRAPH
+from blockmix.graph.storage import VERSION as GRAPH_VERSION
+from blockmix.graph.storage import Saved
 from blockmix.inference import execute
 from blockmix.inference.resume import resume
 from blockmix.inference.run_folder.folder import RunFolder
 from blockmix.inference.run_folder.results import write_results
 from blockmix.inference.run_folder.status import read_status
 from blockmix.posterior.export.files import write_text_files
+from blockmix.posterior.predictive.checks import FEWEST_REPLICATES, can_check
 from blockmix.report.write import report_html
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -62,19 +69,27 @@ PATIENCE = 15
 
 
 # What a run can be, as settings of `fit`: every sampler, every link model, both laws of weights, non-links in closed
-# form, a network that `convert` wrote, and samples with an even rest.
+# form, a network that `convert` wrote, samples with an even rest, directions, two kinds of nodes, a given start.
 KINDS: dict[str, dict[str, Any]] = {
-    "scir": {}, "popularity": {"model": "popularity"}, "sgmc": {"sampler": "sgmc"},
+    "scir": {"model": "assortative"}, "popularity": {"model": "popularity"}, "sgmc": {"sampler": "sgmc"},
     "mmsb": {"sampler": "sgmc", "model": "mmsb"}, "sgmc-m": {"sampler": "sgmc-m"},
     "bulk": {"sampler": "sgmc-m", "threshold": 0.6}, "svi": {"sampler": "svi"}, "cgs": {"sampler": "cgs"},
     "lmc": {"sampler": "lmc"}, "counts": {"model": "popularity", "weight_law": "counts"},
-    "amounts": {"model": "popularity", "weight_law": "amounts"}, "closed": {"exact": False}, "converted": {},
+    "amounts": {"model": "popularity", "weight_law": "amounts"},
+    "closed": {"model": "assortative", "exact": False}, "converted": {"model": "assortative"},
+    "directed": {}, "directed counts": {"weight_law": "counts"}, "bipartite": {},
+    "bipartite amounts": {"weight_law": "amounts"},
+    "given": {"model": "assortative", "init": [range(20), range(20, 40), range(40, 60)]},
 }  # fmt: skip
-# What each question of `blockmix ask` is asked about.
-ABOUT = {
-    "node": ["n0é"], "members": ["0"], "similar": ["n0é"], "pair": ["n0é", "n1é"], "roles": ["1"],
-    "attribute": ["club"], "place": ["n1é", "n2é"], "names": ["club"], "subgraph": ["0"],
-}  # fmt: skip
+
+
+def about(post: Posterior) -> dict[str, list[str]]:
+    """Return what each question of `blockmix ask` is asked about: the first nodes, and the last for a pair."""
+    names = [str(label) for label in post.graph.labels.take(np.arange(post.graph.n_nodes))]
+    return {
+        "node": names[:1], "members": ["0"], "similar": names[:1], "pair": [*names[:1], *names[-1:]], "roles": ["1"],
+        "attribute": ["club"], "place": names[1:3], "names": ["club"], "subgraph": ["0"], "missing": names[:1],
+    }  # fmt: skip
 
 
 def make_run(folder: Path, kind: str = "scir") -> Path:
@@ -97,6 +112,11 @@ def make_network(place: Path, kind: str) -> Graph:
         graph = Graph.from_edges([(f"n{a}é", f"n{b}é") for a, b in edges])
         table = {"club": [("ä", "b", None)[a % 3] for a in range(graph.n_nodes)], "age": range(graph.n_nodes)}
         return replace(graph, attributes=NodeTable.of(table))
+    if "directed" in kind or "bipartite" in kind:
+        # In the directed network a label is on both sides, in the bipartite one on one of them.
+        shift, law = 0 if "directed" in kind else 100, kind.endswith(("counts", "amounts")) or None
+        named = [(f"n{a}é", f"n{b + shift}é", 1 + (a * b) % 3) for a, b in edges]
+        return Graph.from_edges(named, weights=law, directed=not shift, bipartite=bool(shift))
     if kind in ("counts", "amounts"):
         return Graph.from_edges(edges, weights=[1 + (a * b) % 3 for a, b in edges])
     if kind == "converted":
@@ -144,6 +164,9 @@ def use_result(folder: Path, chance: random.Random) -> None:
     write_text_files(post, folder)
     if chance.random() < 0.1:
         report_html(post)
+    if chance.random() < 0.1:
+        checks = post.predictive_checks(replicates=FEWEST_REPLICATES) if can_check(post) else None
+        check_text(post, checks, check_record(post, checks))
 
 
 def use_network(folder: Path) -> None:
@@ -153,24 +176,42 @@ def use_network(folder: Path) -> None:
     repr(graph.attributes)
     # For neighbours of the other type kernels would be compiled anew, which takes a minute.
     if graph.n_nodes <= 1000 and graph.neighbors.dtype == np.int32:
-        fit(graph, 2, sweeps=2, chains=1, threads=1, progress=False)
+        plain = graph.sides is None and graph.weights is None
+        fit(
+            graph, 2, model="assortative" if plain else None, sweeps=2, chains=1, threads=1, progress=False,
+        )  # fmt: skip
 
 
-def ask(folder: Path, chance: random.Random) -> None:
+def read_slice(folder: Path) -> None:
+    """Do what a rank does that reads its own rows of a network which rank 0 has found whole: here nobody has."""
+    try:
+        found = read_sealed(folder / "manifest.json", GRAPH, GRAPH_VERSION)
+        links = np.array([[0, 59], [3, 40]])
+        rows = Mapped(Saved(str(folder), found.get("fingerprint")), links, np.ones(2, dtype=np.bool_))
+        rows.training(np.arange(1, 60, 2))
+        rows.hidden(np.arange(1, 60, 2))
+    except (OSError, Damaged) as error:
+        # A rank says so to rank 0, which then sends it its rows.
+        raise InputError(str(error)) from None
+
+
+def ask(folder: Path, chance: random.Random, other: Path) -> None:
     """Ask three questions about one result; that one cannot be answered is as good as an answer."""
     post = load(folder)
-    for question in chance.sample(sorted(_QUESTIONS.keys() - {"compare", "moved"}), 3):
+    words = about(post) | {"compare": [str(other)], "moved": [str(other)]}
+    for question in chance.sample(sorted(_QUESTIONS), 3):
         with suppress(InputError):
-            _QUESTIONS[question].answer(post, ABOUT.get(question, []), 5).text(5)
+            _QUESTIONS[question].answer(post, words.get(question, []), 5).text(5)
 
 
-def commands(folder: Path, chance: random.Random) -> dict[str, Any]:
+def commands(folder: Path, chance: random.Random, original: Path) -> dict[str, Any]:
     """Return the commands as functions."""
     return {
         "watch": lambda: lines(folder, read_status(folder)),
         "network": lambda: use_network(folder / "graph"),
+        "slice": lambda: read_slice(folder / "graph"),
         "result": lambda: use_result(folder, chance),
-        "ask": lambda: ask(folder, chance),
+        "ask": lambda: ask(folder, chance, original),
         "resume": lambda: resume(folder, sweeps=SWEEPS + 3, threads=1, progress=False),
         "resume as it was": lambda: resume(folder, threads=1, progress=False),
     }
@@ -214,7 +255,7 @@ def run_case(original: Path, place: Path, chance: random.Random, counts: Counter
     done = mutate(folder, chance, only)
     before = state(outside)
     try:
-        for name, command in commands(folder, chance).items():
+        for name, command in commands(folder, chance, original).items():
             try:
                 set_alarms(SECONDS)
                 with warnings.catch_warnings():

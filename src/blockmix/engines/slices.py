@@ -29,6 +29,7 @@ class Mapped:
 
     def __init__(self, saved: Saved, pairs: NDArray[np.int64], links: NDArray[np.bool_]) -> None:
         """Open the files; raises OSError or `Damaged` where this process does not see the same network."""
+        self._folder = saved.folder
         self._offsets, self._neighbors = open_saved(saved)
         self._pairs, self._links = pairs, pairs[links]
 
@@ -45,23 +46,42 @@ class Mapped:
 
     def _take(self, nodes: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[Any]]:
         starts = np.zeros(len(nodes) + 1, dtype=np.int64)
-        np.cumsum(self._offsets[nodes + 1] - self._offsets[nodes], out=starts[1:])
-        taken = np.empty(starts[-1], dtype=self._neighbors.dtype)
+        begins, ends = self._row_ends(nodes)
+        np.cumsum(ends - begins, out=starts[1:])
+        taken, places = np.empty(starts[-1], dtype=self._neighbors.dtype), np.arange(len(nodes))
         first = 0
         while first < len(nodes):
             last = max(
                 int(np.searchsorted(starts, starts[first] + READ_AT_ONCE, side="right")) - 1, first + 1
             )
             here = starts[first : last + 1] - starts[first]
-            copy_rows(
-                nodes[first:last], self._offsets, self._neighbors, here, taken[starts[first] : starts[last]]
-            )
+            copy_rows(places[first:last], begins, self._neighbors, here, taken[starts[first] : starts[last]])
             _give_back(self._neighbors)
             first = last
-        _give_back(self._offsets)
-        # Kernels check nothing, and the file may have changed since rank 0 has verified it.
-        check_range("neighbors.npy", taken, len(self._offsets) - 1)
+        try:
+            check_range("neighbors.npy", taken, len(self._offsets) - 1)
+        except Damaged as damage:
+            raise self._changed(damage) from None
         return starts, taken
+
+    def _row_ends(self, nodes: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return where rows begin and end, in memory of this process.
+
+        Kernels check nothing, and what this process sees may be other files than those that rank 0 has verified.
+        """
+        if int(nodes.max(initial=-1)) >= len(self._offsets) - 1:
+            raise self._changed(f"it has {len(self._offsets) - 1:,} nodes, and the network of this run more")
+        begins, ends = self._offsets[nodes], self._offsets[nodes + 1]
+        _give_back(self._offsets)
+        if (begins < 0).any() or (ends < begins).any() or (ends > len(self._neighbors)).any():
+            raise self._changed("offsets.npy has rows that do not lie within neighbors.npy")
+        return begins, ends
+
+    def _changed(self, problem: object) -> InputError:
+        return InputError(
+            f"{self._folder}: {problem}; rank 0 has found this network whole: let all ranks see the same folder, and "
+            "leave it alone while they run"
+        )
 
 
 def rows_of_pairs(

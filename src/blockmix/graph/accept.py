@@ -65,7 +65,9 @@ def as_graph(
             raise InputError(
                 f"weights={weights!r:.60}: a saved network has those it was saved with; leave it out"
             )
-        return _with(Graph.load(network), nodes)
+        graph = Graph.load(network)
+        graph.check_links()
+        return _with(graph, nodes)
     if isinstance(network, str | os.PathLike) or is_file_object(network):
         from blockmix.graph.reading.read import read_graph
 
@@ -109,6 +111,7 @@ def _from_memory(network: Any, weights: Any, kind: str | None) -> Graph:
             )
         if kind is not None and not (network.sides is not None and network.directed == (kind == DIRECTED)):
             _refuse_kind(kind, "the Graph is made already; say it where it is read or converted")
+        network.check_links()
         return network
     given: dict[str, Any] = {DIRECTED: kind == DIRECTED, BIPARTITE: kind == BIPARTITE}
     if hasattr(network, "is_directed") and hasattr(network, "adj") and hasattr(network, "nodes"):

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from blockmix.errors import InputError
 from blockmix.graph.attributes import NodeTable
 from blockmix.graph.labels import Labels
 from blockmix.graph.sides.sides import Sides
@@ -164,6 +165,22 @@ class Graph:
     def neighbors_of(self, node: int) -> NDArray[Any]:
         """Return the neighbours of a node (by number, not label), as a read-only view."""
         return self.neighbors[self.offsets[node] : self.offsets[node + 1]]
+
+    def check_links(self) -> None:
+        """Refuse a network from a folder where a link is not in the rows of both of its nodes, or joins one to itself.
+
+        Made once, before a network is fitted, and not when it is loaded: this takes longer than all other checks.
+        Networks that were not loaded from a folder are built like this.
+        """
+        from blockmix.graph import query
+
+        folder = vars(self).get("loaded_from")
+        if folder is None:
+            return
+        apart = self.sides.first if self.sides is not None and self.sides.directed else 0
+        if not query.is_mutual(self.offsets, self.neighbors, self.weights, apart):
+            raise InputError(f"{folder}: {query.ONE_SIDED}")
+        del vars(self)["loaded_from"]
 
     def edges(self) -> NDArray[Any]:
         """Return every link once: an (E, 2) array of node numbers a < b, in increasing order."""

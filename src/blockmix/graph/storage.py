@@ -193,6 +193,7 @@ def load_graph(path: str | os.PathLike[str], mmap: bool = True, verify: bool = T
     graph = Graph(
         arrays["offsets"], arrays["neighbors"], labels, summary, attributes, arrays.get("weights"), sides
     )
+    vars(graph)["loaded_from"] = str(folder)
     if verify and files is not None:
         # It was computed when these files were written, and they have not changed since.
         vars(graph)["fingerprint"] = manifest.get("fingerprint")

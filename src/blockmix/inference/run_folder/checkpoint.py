@@ -106,4 +106,5 @@ def _load_network(folder: Path, fingerprint: str) -> Graph:
     graph = Graph.load(folder, mmap=False)
     if graph.fingerprint != fingerprint:
         raise InputError(f"{folder}: this is not the network of this run; restore the folder from a copy")
+    graph.check_links()
     return graph
