@@ -151,6 +151,32 @@ def test_open_shows_the_report_and_writes_one_where_there_is_none(cliques, tmp_p
     assert len(shown) == 1
 
 
+@pytest.mark.parametrize(
+    "page",
+    [
+        "<!doctype html>\n<script>alert(1)</script>",
+        "REPORT" + "<META HTTP-EQUIV=refresh content='0;url=https://example.org'>",
+        " REPORT",
+        "",
+    ],
+)
+def test_open_shows_no_page_that_somebody_else_made(run, page, monkeypatch):
+    """The folder may have been sent: a page with scripts of its own would run them in the browser."""
+    file, shown = run[0] / "report.html", []
+    whole = file.read_text()
+    monkeypatch.setattr(webbrowser, "open", lambda address: shown.append(file.read_text()) or True)
+    file.write_text(page.replace("REPORT", whole))
+    done = blockmix("open", run[0])
+    assert done.exit_code == 0
+    assert "is not a report of this version of blockmix: it is written anew" in done.stderr
+    assert shown[0].startswith(whole[: whole.index("<title>")])
+    assert len(re.findall("http-equiv", shown[0], re.IGNORECASE)) == 1
+    # Such a report is shown as it is.
+    before = file.stat().st_mtime_ns
+    assert blockmix("open", run[0]).exit_code == 0
+    assert file.stat().st_mtime_ns == before
+
+
 def test_open_says_where_the_report_is_if_no_browser_starts(run, monkeypatch):
     monkeypatch.setattr(webbrowser, "open", lambda address: False)
     done = blockmix("open", run[0])

@@ -18,6 +18,7 @@ from blockmix.report.pictures.pack import pack_nodes
 from blockmix.report.pictures.picture import data_address, still_picture
 from blockmix.report.verdict import remarks
 
+_VIEWPORT = Markup('<meta name="viewport" content="width=device-width, initial-scale=1">')
 SCRIPTS = ("report.js",)
 STYLES = ("uplot.css", "report.css")
 _SECTIONS = (
@@ -59,12 +60,21 @@ def build_page(found: Findings, title: str, command: str | None, seed: int) -> s
         ),
         *(Markup(f"<script>{asset(name)}</script>") for name in SCRIPTS),
     )
-    style = "".join(asset(name) for name in STYLES)
     return (
         "<!doctype html>\n"
-        + element("html", _head(title, style), element("body", body), lang="en", data_theme="auto")
+        + element("html", _head(title, _style()), element("body", body), lang="en", data_theme="auto")
         + "\n"
     )
+
+
+def beginning() -> str:
+    """Return what every report of this version begins with: the policy that all of the page is under."""
+    whole = "<!doctype html>\n" + element("html", _head("", _style()), lang="en", data_theme="auto")
+    return whole[: whole.index(_VIEWPORT)]
+
+
+def _style() -> str:
+    return "".join(asset(name) for name in STYLES)
 
 
 def _head(title: str, style: str) -> Markup:
@@ -78,7 +88,7 @@ def _head(title: str, style: str) -> Markup:
         "head",
         Markup('<meta charset="utf-8">'),
         Markup(f'<meta http-equiv="Content-Security-Policy" content="{policy}">'),
-        Markup('<meta name="viewport" content="width=device-width, initial-scale=1">'),
+        _VIEWPORT,
         Markup('<meta name="color-scheme" content="light dark">'),
         Markup(f'<meta name="generator" content="blockmix {__version__}">'),
         element("title", f"{title} · blockmix"),

@@ -7,11 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from blockmix.errors import InputError
-from blockmix.files import reason, replace_text
+from blockmix.files import Damaged, open_plain, reason, replace_text
 from blockmix.posterior.posterior import Posterior
 
 # Of the frame in a notebook, in pixels.
 HEIGHT = 820
+# Bytes of a report that are looked at once, and what only its beginning may have.
+_BLOCK, _ELSEWHERE = 1 << 20, b"http-equiv"
 
 
 def report_html(
@@ -62,6 +64,28 @@ def write_report(
     except OSError as error:
         raise InputError(f"{path}: the report cannot be written ({reason(error)})") from error
     return path
+
+
+def is_own_report(path: Path) -> bool:
+    """Return whether a file is a page under the policy of this version's reports, as one in a sent folder may not be.
+
+    The policy comes first and lets a browser run the scripts of blockmix and nothing else, whatever follows; what it
+    does not forbid is a second element that leads the browser elsewhere (http-equiv="refresh").
+    """
+    from blockmix.report.page import beginning
+
+    known, rest, found = beginning().encode(), b"", 0
+    try:
+        with open_plain(path) as file:
+            if file.read(len(known)) != known:
+                return False
+            while block := file.read(_BLOCK):
+                piece = (rest + block).lower()
+                found += piece.count(_ELSEWHERE)
+                rest = piece[1 - len(_ELSEWHERE) :]
+    except (OSError, Damaged):
+        return False
+    return found == 0
 
 
 class InlineReport:

@@ -78,7 +78,9 @@ def open_run(
 ) -> None:
     """Open the report of a run in a browser.
 
-    A run without report.html (fit --no-report) gets one first.
+    A run without report.html (fit --no-report) gets one first. So does one whose
+    report.html is not a report of this version: a page that somebody put there
+    could do anything in the browser.
 
     \b
       blockmix open run
@@ -87,12 +89,14 @@ def open_run(
     from blockmix.files import check_own
     from blockmix.inference.run_folder.folder import REPORT
     from blockmix.posterior.storage import load, result_manifest
-    from blockmix.report import write_report
+    from blockmix.report.write import is_own_report, write_report
 
     file = folder / REPORT
     check_own(file)
     result_manifest(folder)
-    if not file.is_file():
+    if not is_own_report(file):
+        if file.is_file() and not as_json:
+            warn(f"{file} is not a report of this version of blockmix: it is written anew")
         write_report(load(folder), file, title=folder.resolve().name)
         if not as_json:
             warn(f"Written to {file}")
