@@ -175,3 +175,16 @@ def test_odd_files_are_refused_with_line_and_remedy(tmp_path, content, message):
     with pytest.raises(GraphFormatError, match=message) as caught:
         read_cover_file(path, Labels.range(5), "communities")
     assert caught.value.remedy
+
+
+def test_a_line_of_another_length_at_the_end_makes_lines_communities(tmp_path):
+    """All lines decide, also those after the first few thousand; the file is read a second time from its beginning."""
+    path = tmp_path / "groups.txt"
+    rows = [f"{node % 12}\t{90 + node % 3}\n" for node in range(5000)]
+    path.write_text("".join(rows))
+    found = read_cover_file(path, Labels.range(12))
+    assert (found.layout, len(found.communities)) == ("nodes", 3)
+    path.write_bytes(gzip.compress("".join([*rows, "1 2 3\n"]).encode()))
+    found = read_cover_file(path, Labels.range(12))
+    assert (found.layout, len(found.communities), found.n_unknown) == ("communities", 5001, 5000)
+    assert found.communities[-1].tolist() == [1, 2, 3]

@@ -8,7 +8,9 @@ line, as tables have it. Lines that start with # are comments.
 from __future__ import annotations
 
 import gzip
-from collections.abc import Iterator
+from array import array
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -18,8 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockmix.errors import GraphFormatError, InputError, readable
-from blockmix.evaluate.incidence import Community, Cover, incidence, split
+from blockmix.evaluate.incidence import Community, Cover, incidence, incidence_of, split
 from blockmix.graph.labels import Labels
+from blockmix.graph.reading.compression import BESIDE
 from blockmix.graph.reading.source import Source
 
 LAYOUTS = ("auto", "communities", "nodes")
@@ -27,6 +30,11 @@ LAYOUTS = ("auto", "communities", "nodes")
 LONGEST_COMMUNITY = 1 << 30
 # More digits are no label of any network; Python itself refuses some thousands.
 _MOST_DIGITS = 100
+# Lines that are looked up at once.
+_ROWS_AT_ONCE = 4096
+# The number of a line, the line, and its fields; what turns labels into nodes.
+_Row = tuple[int, bytes, list[str]]
+_Finder = Callable[[list[str]], NDArray[np.int64]]
 _NODE_NAMES = {"node", "id", "node_id", "name", "label", "vertex", "user"}
 _GROUP_NAMES = {
     "group",
@@ -69,57 +77,93 @@ def read_cover_file(path: str | Path, labels: Labels, layout: str = "auto") -> C
     """Read communities and count what is not in the network; a `GraphFormatError` names a bad line.
 
     `layout` is "communities" for a community a line, "nodes" for a node and its group a line (a node in several groups
-    has several lines), or "auto" to find out, see `node_group_layout`. A file of which no label at all is in the
+    has several lines), or "auto" to find out. A file of which no label at all is in the
     network is an error: it belongs to another one.
     """
     if layout not in LAYOUTS:
         raise InputError(f"layout={layout!r:.60}: layouts are {', '.join(LAYOUTS)}")
-    rows = list(_rows(path))
-    if layout == "auto":
-        layout = "nodes" if node_group_layout([fields for _, _, fields in rows], labels) else "communities"
-    if layout == "nodes":
-        tokens, place, count = _by_node(path, rows, labels)
-    else:
-        listed = [_community(path, number, line, labels.kind) for number, line, _ in rows]
-        tokens = [label for community in listed for label in community]
-        place = np.repeat(np.arange(len(listed)), [len(community) for community in listed])
-        count = len(listed)
-    nodes = _nodes(tokens, labels)
-    known = nodes >= 0
-    if tokens and not known.any():
+    find = _finder(labels)
+    with Source(path, allow_empty=True, bounds=BESIDE) as source:
+        if layout == "auto":
+            with closing(_batches(source, path)) as batches:
+                layout = "nodes" if _lists_nodes(batches, labels, find) else "communities"
+        members = _Members(find)
+        take = _by_node if layout == "nodes" else _by_community
+        count = take(path, _batches(source, path), labels, members)
+    if members.first is not None and not members.known:
         raise GraphFormatError(
             "no label in this file is a node of the network",
             path=path,
-            text=tokens[0],
+            text=members.first,
             remedy="Give the communities of this network, with labels as they are in its edge list.",
         )
-    order = np.argsort(place[known], kind="stable")
-    kept = np.bincount(place[known], minlength=count)
-    parts = np.split(nodes[known][order], np.cumsum(kept)[:-1]) if count else []
+    nodes, place = members.arrays()
+    order = np.argsort(place, kind="stable")
+    kept = np.bincount(place, minlength=count)
     return CoverFile(
-        communities=split(incidence(parts)),
-        n_unknown=int((~known).sum()),
+        communities=split(incidence_of(nodes[order], kept, len(labels))),
+        n_unknown=members.unknown,
         n_lost=int((kept == 0).sum()),
-        first_unknown=None if known.all() else tokens[int(np.argmin(known))],
+        first_unknown=members.first_unknown,
         layout=layout,
     )
 
 
-def node_group_layout(rows: list[list[str]], labels: Labels) -> bool:
+class _Members:
+    """Which node is in which community: labels are looked up as they come, and only numbers are kept."""
+
+    def __init__(self, find: _Finder) -> None:
+        self._find = find
+        self._nodes: list[NDArray[np.int64]] = []
+        self._places: list[NDArray[np.int64]] = []
+        self.known = self.unknown = 0
+        self.first: str | None = None
+        self.first_unknown: str | None = None
+
+    def add(self, tokens: list[str], places: NDArray[np.int64]) -> None:
+        """Add labels, each with the number of its community."""
+        if not tokens:
+            return
+        nodes = self._find(tokens)
+        known = nodes >= 0
+        self.first = tokens[0] if self.first is None else self.first
+        if self.first_unknown is None and not known.all():
+            self.first_unknown = tokens[int(np.argmin(known))]
+        self.known += int(known.sum())
+        self.unknown += int((~known).sum())
+        self._nodes.append(nodes[known])
+        self._places.append(places[known])
+
+    def arrays(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return all nodes that were found, and the communities that they are in."""
+        none = np.empty(0, dtype=np.int64)
+        return np.concatenate([none, *self._nodes]), np.concatenate([none, *self._places])
+
+
+def _lists_nodes(batches: Iterator[list[_Row]], labels: Labels, find: _Finder) -> bool:
     """Return whether lines are a node and its group rather than the members of a community.
 
     Every line must have two fields. Then a header that names a node and a group decides, or second fields that are no
     nodes where the first ones are, or groups with at least three lines each on average, fewer than the nodes.
     """
-    if not rows or any(len(fields) != 2 for fields in rows):
-        return False
-    if _is_header(rows[0]):
+    header, lines, known = False, 0, np.zeros(2)
+    # Python's hashes of text are keyed: two labels with the same one are as good as never met.
+    hashes = [array("q"), array("q")]
+    for rows in batches:
+        if any(len(fields) != 2 for _, _, fields in rows):
+            return False
+        header |= lines == 0 and _is_header(rows[0][2])
+        lines += len(rows)
+        for side in (0, 1):
+            tokens = [fields[side] for _, _, fields in rows]
+            known[side] += (_nodes_or_missing(tokens, labels, find) >= 0).sum()
+            hashes[side].extend(map(hash, tokens))
+    if header or not lines or known[0] <= 0.5 * lines:
+        return header
+    if known[1] < 0.5 * lines:
         return True
-    first, second = ([fields[side] for fields in rows] for side in (0, 1))
-    known = [float((_nodes_or_missing(side, labels) >= 0).mean()) for side in (first, second)]
-    if known[0] > 0.5 and known[1] < 0.5:
-        return True
-    return known[0] > 0.5 and 3 * len(set(second)) <= len(rows) and len(set(second)) < len(set(first))
+    nodes, groups = (len(np.unique(np.frombuffer(found, dtype=np.int64))) for found in hashes)
+    return 3 * groups <= lines and groups < nodes
 
 
 def _is_header(fields: list[str]) -> bool:
@@ -127,28 +171,41 @@ def _is_header(fields: list[str]) -> bool:
     return len(words) == 2 and words[0] in _NODE_NAMES and words[1] in _GROUP_NAMES
 
 
-def _by_node(
-    path: str | Path, rows: list[tuple[int, bytes, list[str]]], labels: Labels
-) -> tuple[list[str], NDArray[np.int64], int]:
-    """Return the label of every line, the number of its group by first appearance, and how many groups there are."""
-    if rows and _is_header(rows[0][2]):
-        rows = rows[1:]
+def _by_node(path: str | Path, batches: Iterator[list[_Row]], labels: Labels, members: _Members) -> int:
+    """Add the label of every line to its group, numbered by first appearance; return how many groups there are."""
     groups: dict[str, int] = {}
-    tokens, place = [], []
-    for number, line, fields in rows:
-        if len(fields) != 2:
-            raise GraphFormatError(
-                f"a line must name a node and its group, and this one has {len(fields)} fields",
-                path=path,
-                line=number,
-                text=line,
-                remedy="Separate the two by a tab; a node in several groups has several lines.",
-            )
-        if labels.kind != "text":
-            _check_integer(path, number, line, fields[0])
-        tokens.append(fields[0])
-        place.append(groups.setdefault(fields[1], len(groups)))
-    return tokens, np.array(place, dtype=np.int64), len(groups)
+    first = True
+    for rows in batches:
+        if first and _is_header(rows[0][2]):
+            rows = rows[1:]
+        first = False
+        tokens, places = [], []
+        for number, line, fields in rows:
+            if len(fields) != 2:
+                raise GraphFormatError(
+                    f"a line must name a node and its group, and this one has {len(fields)} fields",
+                    path=path,
+                    line=number,
+                    text=line,
+                    remedy="Separate the two by a tab; a node in several groups has several lines.",
+                )
+            if labels.kind != "text":
+                _check_integer(path, number, line, fields[0])
+            tokens.append(fields[0])
+            places.append(groups.setdefault(fields[1], len(groups)))
+        members.add(tokens, np.array(places, dtype=np.int64))
+    return len(groups)
+
+
+def _by_community(path: str | Path, batches: Iterator[list[_Row]], labels: Labels, members: _Members) -> int:
+    """Add the labels of every line to a community of its own; return how many lines there are."""
+    count = 0
+    for rows in batches:
+        listed = [_community(path, number, line, labels.kind) for number, line, _ in rows]
+        places = np.repeat(np.arange(count, count + len(listed)), [len(tokens) for tokens in listed])
+        members.add([label for tokens in listed for label in tokens], places)
+        count += len(listed)
+    return count
 
 
 def write_covers(path: str | Path, cover: Cover, labels: Labels) -> None:
@@ -188,32 +245,37 @@ def _line(names: list[str]) -> str:
     return ("\t" if line.startswith("#") else "") + line + "\n"
 
 
-def _rows(path: str | Path) -> Iterator[tuple[int, bytes, list[str]]]:
-    """Yield (line number, line, fields) of the lines that are neither blank nor comments.
+def _batches(source: Source, path: str | Path) -> Generator[list[_Row], None, None]:
+    """Yield (line number, line, fields) of the lines that are neither blank nor comments, some at once.
 
     A line with a tab is split at tabs, one with a comma or semicolon and no blank at these, any other at blanks.
     """
-    with Source(path, allow_empty=True) as source:
-        for number, line in source.lines(LONGEST_COMMUNITY):
-            if not line.strip(b" \t") or line.startswith(b"#"):
-                continue
-            if b"\r" in line:
-                raise GraphFormatError(
-                    "a carriage return inside a line",
-                    path=path,
-                    line=number,
-                    column=line.index(b"\r") + 1,
-                    text=line,
-                    remedy="End lines with LF or CRLF, for instance with the tool mac2unix.",
-                )
-            try:
-                text = line.decode("utf-8")
-            except UnicodeDecodeError as error:
-                raise GraphFormatError(
-                    "not UTF-8 text", path=path, line=number, column=error.start + 1, text=line,
-                    remedy="Convert it to UTF-8.",
-                ) from None  # fmt: skip
-            yield number, line, _split(text)
+    rows: list[_Row] = []
+    for number, line in source.lines(LONGEST_COMMUNITY):
+        if not line.strip(b" \t") or line.startswith(b"#"):
+            continue
+        if b"\r" in line:
+            raise GraphFormatError(
+                "a carriage return inside a line",
+                path=path,
+                line=number,
+                column=line.index(b"\r") + 1,
+                text=line,
+                remedy="End lines with LF or CRLF, for instance with the tool mac2unix.",
+            )
+        try:
+            text = line.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise GraphFormatError(
+                "not UTF-8 text", path=path, line=number, column=error.start + 1, text=line,
+                remedy="Convert it to UTF-8.",
+            ) from None  # fmt: skip
+        rows.append((number, line, _split(text)))
+        if len(rows) == _ROWS_AT_ONCE:
+            yield rows
+            rows = []
+    if rows:
+        yield rows
 
 
 def _split(text: str) -> list[str]:
@@ -253,28 +315,37 @@ def _check_integer(path: str | Path, number: int, line: bytes, part: str) -> Non
     )
 
 
-def _nodes_or_missing(tokens: list[str], labels: Labels) -> NDArray[np.int64]:
+def _nodes_or_missing(tokens: list[str], labels: Labels, find: _Finder) -> NDArray[np.int64]:
     """Return the node of every label, -1 also where a label is not spelled like one of this network."""
     if labels.kind == "text":
-        return _nodes(tokens, labels)
+        return find(tokens)
     spelled = [t.isascii() and t.removeprefix("-").isdigit() and len(t) <= _MOST_DIGITS for t in tokens]
     found = np.full(len(tokens), -1, dtype=np.int64)
-    found[spelled] = _nodes([t for t, ok in zip(tokens, spelled, strict=True) if ok], labels)
+    found[spelled] = find([t for t, ok in zip(tokens, spelled, strict=True) if ok])
     return found
 
 
-def _nodes(tokens: list[str], labels: Labels) -> NDArray[np.int64]:
-    """Return the node of every label, -1 for a label that is not in the network."""
+def _finder(labels: Labels) -> _Finder:
+    """Return what gives the node of every label, -1 for a label that is not in the network."""
     if labels.kind == "text":
         names = {str(label): node for node, label in enumerate(labels)}
-        found = (names.get(t, names.get(t.strip(), -1)) for t in tokens)
-        return np.fromiter(found, dtype=np.int64, count=len(tokens))
-    values = [int(t) for t in tokens]
-    fits = np.array([-(2**63) <= v < 2**63 for v in values], dtype=np.bool_)
-    wanted = np.array([v if ok else 0 for v, ok in zip(values, fits, strict=True)], dtype=np.int64)
-    if labels.integers is None:
-        return np.where(fits & (wanted >= 0) & (wanted < labels.count), wanted, -1)
-    order = np.argsort(labels.integers, kind="stable")
-    ordered = labels.integers[order]
-    place = np.minimum(np.searchsorted(ordered, wanted), labels.count - 1)
-    return np.where(fits & (ordered[place] == wanted), order[place], -1)
+
+        def of_text(tokens: list[str]) -> NDArray[np.int64]:
+            found = (names.get(t, names.get(t.strip(), -1)) for t in tokens)
+            return np.fromiter(found, dtype=np.int64, count=len(tokens))
+
+        return of_text
+    integers = labels.integers
+    order = None if integers is None else np.argsort(integers, kind="stable")
+    ordered = None if integers is None else integers[order]
+
+    def of_integers(tokens: list[str]) -> NDArray[np.int64]:
+        values = [int(t) for t in tokens]
+        fits = np.array([-(2**63) <= v < 2**63 for v in values], dtype=np.bool_)
+        wanted = np.array([v if ok else 0 for v, ok in zip(values, fits, strict=True)], dtype=np.int64)
+        if order is None or ordered is None:
+            return np.where(fits & (wanted >= 0) & (wanted < labels.count), wanted, -1)
+        place = np.minimum(np.searchsorted(ordered, wanted), labels.count - 1)
+        return np.where(fits & (ordered[place] == wanted), order[place], -1)
+
+    return of_integers

@@ -66,6 +66,11 @@ def incidence(cover: Cover, n_nodes: int | None = None) -> sparse.csr_matrix:
             f"community {place} has node {bad}, which is not a node number from 0 to {n_columns - 1}; "
             "translate labels to node numbers with Labels.indices"
         )
+    return incidence_of(members, sizes, n_columns)
+
+
+def incidence_of(members: NDArray[np.int64], sizes: NDArray[np.integer], n_columns: int) -> sparse.csr_matrix:
+    """Build the same of all members, one community after the other, and the sizes of these."""
     filled = sizes[sizes > 0]
     starts = np.concatenate(([0], np.cumsum(filled)))
     ones = np.ones(len(members), dtype=np.int64)

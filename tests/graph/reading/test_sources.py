@@ -17,8 +17,11 @@ import zipfile
 import pytest
 
 from blockmix.errors import GraphFormatError, InputError
+from blockmix.evaluate import read_cover_file
 from blockmix.graph.reading import compression, fetch
+from blockmix.graph.reading.compression import NETWORK
 from blockmix.graph.reading.read import read_graph
+from blockmix.graph.reading.source import Source
 
 LINES = b"1 2\n2 3\n1 3\n"
 
@@ -100,13 +103,26 @@ def test_archives_of_other_things_are_refused(tmp_path):
 
 @pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, lzma.compress])
 def test_a_file_that_unpacks_to_far_more_than_its_size_is_refused(tmp_path, monkeypatch, pack):
-    monkeypatch.setattr(compression, "FREE_BYTES", 1 << 20)
+    monkeypatch.setattr(Source.__init__, "__defaults__", (False, NETWORK._replace(free=1 << 20)))
     path = tmp_path / "bomb"
     path.write_bytes(pack(b"1 1\n" * 2_000_000))
     with pytest.raises(GraphFormatError, match="unpacks to more than 250 times its size"):
         read_graph(path)
     path.write_bytes(pack(b"1 2\n" * 100_000))
     assert read_graph(path).n_edges == 1
+
+
+def test_a_list_beside_the_network_may_unpack_to_less(tmp_path):
+    """Labels, rows and fields in Python take some ten times the bytes of the text."""
+    bomb = gzip.compress((b"a" * 1000 + b"\n") * 70_000, 1, mtime=0)
+    (tmp_path / "bomb.gz").write_bytes(bomb)
+    network = read_graph(io.BytesIO(b"ann bob\n"))
+    for use in (
+        lambda path: read_graph(io.BytesIO(b"ann bob\n"), nodes=path),
+        lambda path: read_cover_file(path, network.labels),
+    ):
+        with pytest.raises(GraphFormatError, match="unpacks to more than 50 times its size"):
+            use(tmp_path / "bomb.gz")
 
 
 def test_an_xz_file_cannot_ask_for_a_huge_window(tmp_path, monkeypatch):

@@ -1,8 +1,8 @@
 """Compressed files as streams: recognised by their first bytes, never by their name, and with bounds.
 
 A few kilobytes can be made to unpack to terabytes. Text of real networks is packed 3 to 20 times; a stream that has
-given more than `FREE_BYTES` and more than `MOST_RATIO` times what was read of the file is refused. The memory that an
-.xz or .zst file may ask for is bounded as well.
+given more than its `Bounds` allow, in bytes and in times what was read of the file, is refused. The memory that an .xz
+or .zst file may ask for is bounded as well.
 """
 
 from __future__ import annotations
@@ -14,14 +14,23 @@ import lzma
 import struct
 import zipfile
 import zlib
-from typing import IO, Any, cast
+from typing import IO, Any, NamedTuple, cast
 
 from blockmix.errors import GraphFormatError, InputError, optional, readable
 
-FREE_BYTES = 256 << 20
-MOST_RATIO = 250
 MOST_WINDOW = 256 << 20
 _PIECE = 1 << 18
+
+
+class Bounds(NamedTuple):
+    """Bytes that any compressed file may unpack to, and how many times its size a larger one may."""
+
+    free: int
+    ratio: int
+
+
+# Of networks, and of files beside them (nodes, communities, pairs): these take much more memory than they have bytes.
+NETWORK, BESIDE = Bounds(256 << 20, 250), Bounds(64 << 20, 50)
 
 # How each kind of compressed file begins; the key is the usual ending of its name.
 MAGIC = {
@@ -45,7 +54,7 @@ def kind_of(head: bytes) -> str | None:
     return next((ending for ending, magic in MAGIC.items() if head.startswith(magic)), None)
 
 
-def unpacked(file: IO[bytes], kind: str, name: str) -> IO[bytes]:
+def unpacked(file: IO[bytes], kind: str, name: str, bounds: Bounds = NETWORK) -> IO[bytes]:
     """Return the text inside a compressed file, from its beginning, as a stream that is read once."""
     file.seek(0)
     inner: Any
@@ -64,14 +73,14 @@ def unpacked(file: IO[bytes], kind: str, name: str) -> IO[bytes]:
         )
     else:
         inner = _only_member(file, name)
-    return cast(IO[bytes], io.BufferedReader(_Bounded(inner, file, name), _PIECE))
+    return cast(IO[bytes], io.BufferedReader(_Bounded(inner, file, name, bounds), _PIECE))
 
 
 class _Bounded(io.RawIOBase):
     """A stream that refuses to unpack to a size that no network would have; it leaves the file open."""
 
-    def __init__(self, inner: Any, file: IO[bytes], name: str) -> None:
-        self._inner, self._file, self._name = inner, file, name
+    def __init__(self, inner: Any, file: IO[bytes], name: str, bounds: Bounds) -> None:
+        self._inner, self._file, self._name, self._bounds = inner, file, name, bounds
         self._given = 0
 
     def readable(self) -> bool:
@@ -81,11 +90,12 @@ class _Bounded(io.RawIOBase):
         view = memoryview(target)
         data = self._inner.read(len(view))
         self._given += len(data)
-        if self._given > FREE_BYTES and self._given > MOST_RATIO * max(1, self._file.tell()):
+        free, ratio = self._bounds
+        if self._given > free and self._given > ratio * max(1, self._file.tell()):
             raise GraphFormatError(
-                f"the file unpacks to more than {MOST_RATIO} times its size",
+                f"the file unpacks to more than {ratio} times its size",
                 path=self._name,
-                remedy="No list of links does; if you trust it, unpack it first and read the plain file.",
+                remedy="No list of links or nodes does; if you trust it, unpack it first and read the plain file.",
             )
         view[: len(data)] = data
         return len(data)

@@ -19,6 +19,7 @@ from blockmix.errors import GraphFormatError, InputError, readable
 from blockmix.graph.attributes import NodeTable
 from blockmix.graph.edges import node_labels
 from blockmix.graph.labels import canonical_integer
+from blockmix.graph.reading.compression import BESIDE
 from blockmix.graph.reading.dialect import split_fields
 from blockmix.graph.reading.opening import FileLike, is_file_object
 from blockmix.graph.reading.parser import COMMAS, PIPES, SEMICOLONS, TABS
@@ -90,7 +91,7 @@ def _refuse_repeats(labels: NDArray[Any], source: str) -> None:
 
 
 def _read_file(given: FileLike) -> NodeList:
-    with Source(given) as source:
+    with Source(given, bounds=BESIDE) as source:
         separator: int | None = None
         names: list[str] = []
         rows: list[list[str]] = []

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from blockmix.errors import GraphFormatError, InputError
 from blockmix.graph.labels import Labels
+from blockmix.graph.reading.compression import BESIDE
 from blockmix.graph.reading.dialect import sniff_separator, split_fields
 from blockmix.graph.reading.parser import BLANKS
 from blockmix.graph.reading.source import Source
@@ -32,7 +33,7 @@ def read_pairs(path: str | Path, labels: Labels, sides: Sides | None = None) -> 
     is looked up on the first of them.
     """
     parts = []
-    with Source(str(path), allow_empty=True) as source:
+    with Source(str(path), allow_empty=True, bounds=BESIDE) as source:
         for numbers, fields in _batches(source, labels if sides is None else sides.plain_labels(labels)):
             first, second = ([pair[side] for pair in fields] for side in (0, 1))
             looked = [labels.indices if sides is None else sides.finder(labels, side) for side in (0, 1)]
