@@ -89,6 +89,21 @@ def test_what_a_killed_process_left_is_removed_by_the_next_command(tmp_path, wri
 
 
 @POSIX
+def test_what_another_user_has_left_is_not_touched(tmp_path, writer, monkeypatch):
+    """In a folder such as /tmp others may put links into theirs while it is removed."""
+    process, left = writer
+    process.kill()
+    process.wait()
+    me = os.geteuid()
+    monkeypatch.setattr(os, "geteuid", lambda: me + 1)
+    remove_abandoned(tmp_path)
+    assert left.exists()
+    monkeypatch.undo()
+    remove_abandoned(tmp_path)
+    assert not left.exists()
+
+
+@POSIX
 def test_a_whole_folder_that_was_left_is_kept_for_a_day(tmp_path, writer):
     process, left = writer
     (left / "manifest.json").write_text("{}")

@@ -150,9 +150,14 @@ def _remove_unless_held(scratch: Path, old: bool, remove: Callable[[Path], None]
 
 
 def _temporary(folder: Path) -> list[os.DirEntry[str]]:
+    """Return what is temporary in a folder and of this user: others could put links into theirs while it is removed."""
     with suppress(OSError), os.scandir(folder) as entries:
-        return [entry for entry in entries if is_temporary(entry.name)]
+        return [entry for entry in entries if is_temporary(entry.name) and _is_own(entry)]
     return []
+
+
+def _is_own(entry: os.DirEntry[str]) -> bool:
+    return not hasattr(os, "geteuid") or entry.stat(follow_symlinks=False).st_uid == os.geteuid()
 
 
 def remove_arrays(folder: Path) -> None:

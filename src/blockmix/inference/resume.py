@@ -151,7 +151,7 @@ def _compare_versions(start: Snapshot) -> None:
     wrote = start.facts["blockmix"]
     if wrote != __version__:
         warnings.warn(
-            f"this run was begun with blockmix {wrote}, and goes on with {__version__}: its result can differ "
+            f"this run was begun with blockmix {wrote:.40}, and goes on with {__version__}: its result can differ "
             "from that of a run that was never stopped",
             RuntimeWarning,
             stacklevel=3,

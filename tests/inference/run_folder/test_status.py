@@ -129,3 +129,16 @@ def test_a_folder_without_a_status_is_an_error(tmp_path, text, message):
         (tmp_path / "status.json").write_text(text)
     with pytest.raises(InputError, match=message):
         read_status(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["started", "updated"])
+@pytest.mark.parametrize("value", [10**400, "x", True])
+def test_a_time_that_is_no_number_is_refused(tmp_path, name, value):
+    """An age of 400 digits fits into no float."""
+    facts = dict.fromkeys(("nodes", "links", "communities", "chains", "seed", "sweeps"), 1)
+    module.StatusFile(tmp_path, facts | {"sampler": "scir"})
+    read_status(tmp_path)
+    record = json.loads((tmp_path / "status.json").read_text())
+    (tmp_path / "status.json").write_text(json.dumps(record | {name: value}))
+    with pytest.raises(InputError, match=f"not the status of a blockmix run: {name} is"):
+        read_status(tmp_path)

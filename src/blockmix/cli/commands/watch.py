@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 EVERY = 1.0
 # A run that has not written its status for so many seconds is in a long sweep, or stuck.
 SILENT_AFTER = 60.0
+_LONGEST_LINE = 2000
 _COLOURS = {"running": "green", "done": "green", "interrupted": "yellow", "terminated": "yellow"}
 
 
@@ -98,9 +99,9 @@ def panel(folder: Path, record: dict[str, Any]) -> Panel:
     state = record["state"]
     colour = _COLOURS.get(state, "red")
     return Panel(
-        # The status of a folder that somebody sent may hold any text.
-        Text("\n".join(printable(line) for line in lines(folder, record))),
-        title=Text(printable(f"{folder}: {state}")),
+        # The status of a folder that somebody sent may hold any text, and megabytes of it.
+        Text("\n".join(printable(line[:_LONGEST_LINE]) for line in lines(folder, record))),
+        title=Text(printable(f"{folder}: {state}"[:_LONGEST_LINE])),
         border_style=colour,
         expand=False,
     )

@@ -125,6 +125,9 @@ def _wrong_field(record: dict[str, Any]) -> str | None:
             return f"{name} is missing"
     if not isinstance(record.get("missing"), str | None):
         return f"missing is {record['missing']!r:.80}"
+    for name in ("started", "updated"):
+        if not _is_number(record.get(name, 0.0)):
+            return f"{name} is {record[name]!r:.80}"
     for name in ("state", "phase", "sampler", "host"):
         if not isinstance(record.get(name), str):
             return f"{name} is {record.get(name)!r:.80}"
@@ -168,5 +171,5 @@ def read_status(folder: Path) -> dict[str, Any]:
     if record.get("state") == RUNNING and not is_locked(folder):
         record["state"] = DEAD
     updated = record.get("updated")
-    record["age"] = max(time.time() - updated, 0.0) if isinstance(updated, float | int) else None
+    record["age"] = None if updated is None else max(time.time() - updated, 0.0)
     return record
