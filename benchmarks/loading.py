@@ -32,7 +32,6 @@ CHECKS = (
     "check_range",
     "check_finite",
     "check_offsets",
-    "check_rows",
     "check_samples",
     "check_posterior",
     "_check_texts",

@@ -1,7 +1,5 @@
 """Arrays from a folder are checked when they are read: type, size, range, order."""
 
-from itertools import pairwise
-
 import numpy as np
 import pytest
 
@@ -13,7 +11,6 @@ from blockmix.stored import (
     check_name,
     check_offsets,
     check_range,
-    check_rows,
     file_entry,
     read_array,
 )
@@ -71,24 +68,6 @@ def test_long_arrays_are_checked_in_the_pass_over_their_file(tmp_path, monkeypat
     entries["good"]["sha256"] = "0" * 64
     with pytest.raises(Damaged, match=r"^good\.npy: it does not match its checksum$"):
         load(entries, ["good", "wrong"])
-
-
-def test_rows_are_compared_in_the_pass_over_their_file(tmp_path, monkeypatch):
-    monkeypatch.setattr(stored, "_AT_ONCE", 16)
-    offsets, neighbors = np.array([0, 5, 5, 12]), np.array([0, 1, 2, 3, 4, 0, 1, 2, 3, 4, 5, 6], np.int32)
-
-    def load():
-        np.save(tmp_path / "a.npy", neighbors)
-        with Checksums() as sums:
-            array = read_array(tmp_path / "a.npy", entry=file_entry(tmp_path / "a.npy"), mapped_by=sums)
-            check_rows("a", np.concatenate((offsets, np.full(5, 12))), array, sums)
-
-    load()
-    for at, value, what in ((8, 2, "is not above the one before it"), (11, 9, "is 9, outside 0 .. 7")):
-        before, neighbors[at] = neighbors[at], value
-        with pytest.raises(Damaged, match=f"a: entry {at} {what}"):
-            load()
-        neighbors[at] = before
 
 
 def test_what_is_not_all_of_a_file_is_checked_at_once(tmp_path, monkeypatch):
@@ -176,53 +155,11 @@ def test_numbers_are_compared_with_both_ends(dtype):
             check_finite("a", np.array([0.5, value], dtype=dtype), 0.0)
 
 
-def test_rows_that_cross_parts_are_compared_as_well(monkeypatch):
-    """Parts of four entries of four bytes: rows end inside of them, at their ends, and run over several."""
-    monkeypatch.setattr(stored, "_AT_ONCE", 16)
-    offsets, neighbors = (
-        np.array([0, 0, 4, 4, 11, 12, 12]),
-        np.array([0, 1, 2, 5, 0, 1, 2, 3, 4, 5, 6, 3], np.int32),
-    )
-    offsets = np.append(offsets, [12])
-    check_rows("a", offsets, neighbors)
-    for at in (3, 4, 7, 8, 10):
-        wrong = neighbors.copy()
-        wrong[at] = 7
-        with pytest.raises(Damaged, match=f"a: entry {at} is 7, outside 0 .. 6"):
-            check_rows("a", offsets, wrong)
-    for at in (1, 3, 5, 7, 8, 10):
-        wrong = neighbors.copy()
-        wrong[at] = wrong[at - 1]
-        with pytest.raises(Damaged, match=f"a: entry {at} is not above the one before it in its row"):
-            check_rows("a", offsets, wrong)
-
-
 def test_offsets_must_rise_from_zero_to_the_end():
     check_offsets("a", np.array([0, 0, 2, 2]), 2)
     for wrong in ([0, 2, 1, 2], [1, 1, 2], [0, 1], [], [0, -(2**63), 2**63 - 1, 2]):
         with pytest.raises(Damaged, match="must rise from 0 to 2"):
             check_offsets("a", np.array(wrong, dtype=np.int64), 2)
-
-
-def test_rows_must_increase_and_may_be_empty():
-    """Against the definition, on random rows with empty ones among them, of which some are spoiled."""
-    rng = np.random.default_rng(5)
-    found = {True: 0, False: 0}
-    for _ in range(300):
-        nodes = int(rng.integers(1, 9))
-        rows = [np.sort(rng.choice(nodes, rng.integers(0, nodes + 1), replace=False)) for _ in range(nodes)]
-        offsets = np.cumsum([0, *map(len, rows)])
-        neighbors = np.concatenate(rows).astype(np.int32)
-        if len(neighbors) and rng.random() < 0.5:
-            neighbors[rng.integers(len(neighbors))] = rng.integers(nodes)
-        right = all((np.diff(neighbors[a:b]) > 0).all() for a, b in pairwise(offsets))
-        found[right] += 1
-        if right:
-            check_rows("a", offsets, neighbors)
-        else:
-            with pytest.raises(Damaged, match="not above the one before it in its row"):
-                check_rows("a", offsets, neighbors)
-    assert min(found.values()) > 30
 
 
 @pytest.mark.parametrize("name", ["../a", "a/b", "", "a\x1b", "a.b", 3, None, "a" * 100])

@@ -344,33 +344,3 @@ def check_offsets(name: str, offsets: NDArray[Any], end: int) -> None:
     # Compared, not subtracted: a difference of crafted numbers could overflow.
     if not rises or not (offsets[1:] >= offsets[:-1]).all():
         raise Damaged(f"{name} does not fit its entries: it must rise from 0 to {end}")
-
-
-def check_rows(
-    name: str, offsets: NDArray[Any], neighbors: NDArray[Any], sums: Checksums | None = None
-) -> None:
-    """Refuse rows of nodes that are out of range or do not increase; the offsets are right already.
-
-    With `sums` the entries are compared in the pass over their file.
-    """
-    nodes, entries = len(offsets) - 1, _AT_ONCE // neighbors.itemsize
-    # The first rows that begin in each part, or after it; what begins at the end of all neighbours is empty.
-    first = np.searchsorted(offsets, [*range(0, len(neighbors), entries), len(neighbors)])
-    scratch = np.zeros(min(entries, len(neighbors)), dtype=bool)
-    places = np.zeros(int(np.diff(first).max(initial=0)), dtype=np.int64)
-
-    def check(begin: int, part: NDArray[Any]) -> None:
-        falls = scratch[: len(part)]
-        np.less_equal(part[1:], part[:-1], out=falls[1:])
-        falls[0] = part[0] <= neighbors[begin - 1]
-        # A row may begin lower than the one before it ended. Written without a condition: reading where rows begin
-        # and asking whether they are empty takes three times as long.
-        i = begin // entries
-        rows = offsets[first[i] : first[i + 1]]
-        falls[np.subtract(rows, begin, out=places[: len(rows)])] = False
-        if _largest_word(part) >= nodes or falls.any():
-            check_range(name, neighbors, nodes)
-            at = begin + int(np.argmax(falls))
-            raise Damaged(f"{name}: entry {at} is not above the one before it in its row")
-
-    _check_parts(neighbors, check, sums)

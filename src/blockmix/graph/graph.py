@@ -167,10 +167,10 @@ class Graph:
         return self.neighbors[self.offsets[node] : self.offsets[node + 1]]
 
     def check_links(self) -> None:
-        """Refuse a network from a folder where a link is not in the rows of both of its nodes, or joins one to itself.
+        """Refuse a network from a folder whose rows are not in order, or do not fit together (`query.is_mutual`).
 
-        Made once, before a network is fitted, and not when it is loaded: this takes longer than all other checks.
-        Networks that were not loaded from a folder are built like this.
+        Made once, before a network is fitted or its links are looked up, listed or drawn, and not when it is loaded:
+        this takes longer than all other checks. Networks that were not loaded from a folder are built like this.
         """
         from blockmix.graph import query
 
@@ -186,6 +186,7 @@ class Graph:
         """Return every link once: an (E, 2) array of node numbers a < b, in increasing order."""
         from blockmix.graph import query
 
+        self.check_links()
         return query.all_edges(self.offsets, self.neighbors)
 
     def has_edges(self, pairs: NDArray[Any] | Sequence[Sequence[int]]) -> NDArray[np.bool_]:
@@ -196,6 +197,7 @@ class Graph:
         """
         from blockmix.graph import query
 
+        self.check_links()
         return query.has_edges(self.offsets, self.neighbors, query.checked_pairs(pairs, self.n_nodes))
 
     def weights_of(self, pairs: NDArray[Any] | Sequence[Sequence[int]]) -> NDArray[np.float64]:
@@ -206,6 +208,7 @@ class Graph:
         """
         from blockmix.graph import query
 
+        self.check_links()
         return query.weights_of(
             self.offsets, self.neighbors, self.weights, query.checked_pairs(pairs, self.n_nodes)
         )
@@ -231,6 +234,7 @@ class Graph:
         """
         from blockmix.graph import query
 
+        self.check_links()
         pairs = query.checked_pairs(pairs, self.n_nodes)
         offsets, neighbors, weights = query.without(self.offsets, self.neighbors, self.weights, pairs)
         return Graph(

@@ -14,8 +14,8 @@ from blockmix.numerics.hashing import KEY, mix
 Array = NDArray[Any]
 
 ONE_SIDED = (
-    "this network is damaged: a link must be in the rows of both of its nodes, and no node has one to itself; save it "
-    "again or restore it from a copy"
+    "this network is damaged: rows must be in order, a link in the rows of both of its nodes, and no node has one to "
+    "itself; save it again or restore it from a copy"
 )
 
 
@@ -53,11 +53,11 @@ def all_edges(offsets: Array, neighbors: Array) -> Array:
 
 
 def is_mutual(offsets: Array, neighbors: Array, weights: Array | None, apart: int) -> bool:
-    """Return whether every link is in the rows of both of its nodes, with one weight, and none joins a and a + `apart`.
+    """Return whether rows are in order, with every link in those of both its nodes, and none joins a and a + `apart`.
 
-    Rows are in order, so that none has a neighbour twice. The links with a higher neighbour and those with a lower one
-    are the same set if the sums of a hash of each are equal; the hash is keyed, so that nobody can make other sets of
-    equal sums. Rows are read once and in order, for networks that are larger than memory.
+    The weight of a link must be the same in both. A row in order has no neighbour twice, so that the links to higher
+    and those to lower neighbours are the same set if the sums of a hash of each are equal; the hash is keyed, so that
+    nobody can make other sets of equal sums. The network is read once and in order: it may be larger than memory.
     """
     words = np.empty(0, dtype=np.uint64) if weights is None else weights.view(np.uint64)
     words.flags.writeable = False
@@ -175,11 +175,12 @@ def _upper(offsets, neighbors, out):  # type: ignore[no-untyped-def]
 def _is_mutual(offsets, neighbors, weights, apart, key):  # type: ignore[no-untyped-def]
     difference = np.uint64(0)
     for a in range(offsets.shape[0] - 1):
-        from_a = mix(np.uint64(a) ^ key[0])
+        from_a, before = mix(np.uint64(a) ^ key[0]), np.int64(-1)
         for i in range(offsets[a], offsets[a + 1]):
             b = np.int64(neighbors[i])
-            if b == a or b == a + apart:
+            if b <= before or b == a or b == a + apart:
                 return False
+            before = b
             if b > a:
                 word = mix(from_a ^ np.uint64(b))
             else:

@@ -119,6 +119,8 @@ def draw_pairs(
     graph: Graph, n_links: int, n_nonlinks: int, seed: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Draw so many links and so many non-links, each pair at most once; the same for the same seed."""
+    # Links are found by their rank among those that rows should have.
+    graph.check_links()
     rng = np.random.Generator(np.random.PCG64(seed))
     if graph.sides is not None:
         return draw_across(graph, graph.sides, n_links, n_nonlinks, rng)

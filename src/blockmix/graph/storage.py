@@ -41,7 +41,7 @@ from blockmix.stored import (
     check_files,
     check_finite,
     check_offsets,
-    check_rows,
+    check_range,
     read_array,
     save_arrays,
 )
@@ -277,7 +277,8 @@ def _check(folder: Path, manifest: dict[str, Any], arrays: dict[str, NDArray[Any
         raise _damaged(folder, "label_integers.npy has not one label per node")
     try:
         check_offsets("offsets.npy", offsets, len(neighbors))
-        check_rows("neighbors.npy", offsets, neighbors, sums)
+        # Whether rows are in order and fit together is seen when they are used (`Graph.check_links`).
+        check_range("neighbors.npy", neighbors, n_nodes, sums=sums)
         if "weights" in arrays:
             _check_weights(arrays["weights"], len(neighbors), sums)
         if "label_offsets" in arrays:

@@ -175,6 +175,8 @@ def sampled_pairs(graph: Graph) -> NDArray[np.int64]:
     """
     if not graph.n_edges:
         return np.empty((0, 2), dtype=np.int64)
+    # The neighbour of a node has a neighbour.
+    graph.check_links()
     rng = np.random.default_rng(SEED)
     degrees = np.diff(graph.offsets)
     at = rng.integers(0, len(graph.neighbors), SAMPLED_LINKS + SAMPLED_NEAR)

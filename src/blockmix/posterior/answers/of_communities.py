@@ -118,6 +118,7 @@ def link_density(post: Posterior, first: NDArray[np.int64], second: NDArray[np.i
         np.minimum(first, second) * count + np.maximum(first, second), return_inverse=True
     )
     k, other = np.divmod(keys, count)
+    post.graph.check_links()
     network = post.graph.offsets, post.graph.neighbors
     rows = np.asarray(post.offsets), np.asarray(post.community), np.asarray(post.mean, dtype=np.float64)
     if count <= _MATRIX:
@@ -144,6 +145,7 @@ def quality(post: Posterior, threshold: float) -> Answer:
     sizes = np.asarray(member.sum(axis=0)).ravel()
     volume = np.asarray(member.T @ post.graph.degrees.astype(np.float64)).ravel()
     links = np.zeros(len(numbers), dtype=np.int64)
+    post.graph.check_links()
     count_links_inside(post.graph.offsets, post.graph.neighbors, member.indptr, member.indices, links)
     inside = 2.0 * links
     ends = 2.0 * post.graph.n_edges

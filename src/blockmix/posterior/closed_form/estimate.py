@@ -116,6 +116,7 @@ class _Run(NamedTuple):
         nodes = np.sort(rng.choice(linked, min(MOST_NODES, len(linked)), replace=False)).astype(np.int64)
         # Held-out links are among the links of the network: no non-links in either case.
         pairs = np.empty((0, 2), dtype=np.int64) if post.held_out is None else post.held_out.pairs
+        graph.check_links()
         network = Network(graph.offsets, graph.neighbors, *hidden_rows(pairs, graph))
         return cls(nodes, network, _weight_of_non_links(post), work_space(graph.n_nodes), rng)
 

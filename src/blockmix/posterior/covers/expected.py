@@ -87,6 +87,7 @@ def link_shares(post: Posterior, shares: sp.csr_array, strengths: Values, popula
     """Return x_ak of one sample: the share of the links of a made in k; what is left is made in the background."""
     graph, begins = post.graph, shares.indptr.astype(np.int64)
     made = np.zeros(shares.nnz)
+    graph.check_links()
     add_link_shares(
         graph.offsets, graph.neighbors, begins, shares.indices.astype(np.int64), shares.data, strengths, popular, made
     )  # fmt: skip
