@@ -50,7 +50,12 @@ def same_run():
         for name in one.trace.keys() - {"seconds"}:
             np.testing.assert_array_equal(one.trace[name], other.trace[name], err_msg=name)
         if one.held_out is not None:
-            assert one.held_out.probability.tobytes() == other.held_out.probability.tobytes()
+            pairs = [(one.held_out, other.held_out)]
+            pairs += [(one.held_out.weights, other.held_out.weights)] if one.held_out.weights else []
+            for mine, theirs in pairs:
+                for name, array in vars(mine).items():
+                    if isinstance(array, np.ndarray):
+                        assert array.tobytes() == getattr(theirs, name).tobytes(), name
         facts, others = ({k: v for k, v in p.provenance.items() if k not in timings} for p in (one, other))
         assert facts == others
         if folders:
