@@ -292,6 +292,31 @@ def test_a_result_without_weights_of_its_chains_weighs_them_the_same(run):
 
 
 @pytest.mark.parametrize(
+    ("changed", "expected"),
+    [
+        ({"init": [[0, 1]]}, "'init' is no setting of the model"),
+        ({"checkpoint": "/tmp/elsewhere"}, "'checkpoint' is no setting of the model"),
+        ({"communities": "auto"}, "communities of the model is 'auto'"),
+        ({"kind": "auto"}, "kind of the model is 'auto'"),
+    ],
+)
+@pytest.mark.parametrize("before_the_first_checkpoint", [False, True])
+def test_a_folder_gives_no_settings_but_those_of_the_model(
+    run, changed, expected, before_the_first_checkpoint
+):
+    """Its fields were passed on as arguments of the request."""
+    manifest = run / "checkpoint" / "start" / "manifest.json"
+    body = json.loads(manifest.read_text())
+    body["facts"]["task"]["model"] |= changed
+    manifest.write_text(json.dumps(body))
+    reseal(run)
+    if before_the_first_checkpoint:
+        for folder in (run / "checkpoint").glob("0*"):
+            shutil.rmtree(folder)
+    refused(("resume", run, "-q"), expected if before_the_first_checkpoint else "")
+
+
+@pytest.mark.parametrize(
     ("fact", "value"),
     [
         ("task", []), ("plan", {}), ("notes", {"threshold": 2}), ("notes", {"threshold": 10**400}),

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numbers
 import os
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -240,6 +240,14 @@ class FitRequest:
     def from_manifest(cls, values: Mapping[str, Any], **others: Any) -> FitRequest:
         """Return the request that `manifest` was made from, with other fields as given here."""
         model = dict(values["model"])
+        # Other fields of a request than the prior's do not come from a folder.
+        unknown = model.keys() - {entry.name for entry in fields(Model)}
+        if unknown:
+            raise ValueError(f"{min(unknown)!r:.80} is no setting of the model")
+        # What a user may leave open has been chosen when a run begins.
+        for name in ("communities", "kind"):
+            if model[name] == "auto":
+                raise ValueError(f"{name} of the model is 'auto'")
         # Runs of earlier versions had no weights.
         model["weight_law"] = model.pop("weights", None)
         options = sampler_options(values["sampler"], values["options"], model["kind"])
