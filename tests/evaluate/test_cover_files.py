@@ -166,7 +166,7 @@ def test_the_layout_can_be_named(tmp_path):
     [
         (b"0 1\r2 3\n", "line 1, column 4: a carriage return inside a line"),
         (b"0 1\n2 " + b"9" * 5000 + b"\n", "line 2, column 3: a number of 5,000 digits"),
-        (b"0\t" + b"x" * 140_000 + b"\n", "not an integer|no label|a carriage"),
+        (b"0\t" + b"x" * 140_000 + b"\n", "line 1: a field of 140,000 characters"),
     ],
 )
 def test_odd_files_are_refused_with_line_and_remedy(tmp_path, content, message):
@@ -188,3 +188,15 @@ def test_a_line_of_another_length_at_the_end_makes_lines_communities(tmp_path):
     found = read_cover_file(path, Labels.range(12))
     assert (found.layout, len(found.communities), found.n_unknown) == ("communities", 5001, 5000)
     assert found.communities[-1].tolist() == [1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("field", "problem"),
+    [(b"2" * 140_000, "a field of 140,000 characters"), (b"2" * 5000, "a number of 5,000 digits")],
+)
+def test_endless_fields_are_refused_as_nodes_and_as_groups(tmp_path, field, problem):
+    path = tmp_path / "groups.txt"
+    for line in (b"1 " + field, field + b" 1", b"1 2 " + field):
+        path.write_bytes(line + b"\n")
+        with pytest.raises(GraphFormatError, match=problem):
+            read_cover_file(path, Labels.range(5))

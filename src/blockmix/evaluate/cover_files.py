@@ -30,6 +30,8 @@ LAYOUTS = ("auto", "communities", "nodes")
 LONGEST_COMMUNITY = 1 << 30
 # More digits are no label of any network; Python itself refuses some thousands.
 _MOST_DIGITS = 100
+# No label or name of a group has more characters.
+_LONGEST_FIELD = 100_000
 # Lines that are looked up at once.
 _ROWS_AT_ONCE = 4096
 # The number of a line, the line, and its fields; what turns labels into nodes.
@@ -191,6 +193,8 @@ def _by_node(path: str | Path, batches: Iterator[list[_Row]], labels: Labels, me
                 )
             if labels.kind != "text":
                 _check_integer(path, number, line, fields[0])
+            if len(fields[1]) > _MOST_DIGITS and fields[1].isdigit():
+                _check_integer(path, number, line, fields[1])
             tokens.append(fields[0])
             places.append(groups.setdefault(fields[1], len(groups)))
         members.add(tokens, np.array(places, dtype=np.int64))
@@ -270,7 +274,16 @@ def _batches(source: Source, path: str | Path) -> Generator[list[_Row], None, No
                 "not UTF-8 text", path=path, line=number, column=error.start + 1, text=line,
                 remedy="Convert it to UTF-8.",
             ) from None  # fmt: skip
-        rows.append((number, line, _split(text)))
+        fields = _split(text)
+        if len(line) > _LONGEST_FIELD and max(map(len, fields)) > _LONGEST_FIELD:
+            raise GraphFormatError(
+                f"a field of {max(map(len, fields)):,} characters is neither a node nor a group",
+                path=path,
+                line=number,
+                text=line,
+                remedy="Separate node labels by tabs or spaces.",
+            )
+        rows.append((number, line, fields))
         if len(rows) == _ROWS_AT_ONCE:
             yield rows
             rows = []
@@ -302,7 +315,7 @@ def _check_integer(path: str | Path, number: int, line: bytes, part: str) -> Non
     if part.isascii() and part.removeprefix("-").isdigit():
         if len(part) <= _MOST_DIGITS:
             return
-        problem = f"a number of {len(part):,} digits is no node label"
+        problem = f"a number of {len(part):,} digits is neither a node nor a group"
     else:
         problem = "not an integer, while the labels of this network are integers"
     raise GraphFormatError(

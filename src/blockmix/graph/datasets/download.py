@@ -141,13 +141,17 @@ def _say_check(entry: Dataset, source: Source, counts: str) -> None:
     Console(stderr=True, highlight=False).print(f"{entry.name}: checked {how}: {counts}", markup=False)
 
 
-_GML_NODE = re.compile(r"\bnode\s*\[[^\]]*?\bid\s+(-?\d+)")
-_GML_EDGE = re.compile(r"\bedge\s*\[[^\]]*?\bsource\s+(-?\d+)\s+target\s+(-?\d+)")
+_GML_NODE = re.compile(r"\bnode\s*\[[^\]]*?\bid\s+(-?\d{1,18})\b")
+_GML_EDGE = re.compile(r"\bedge\s*\[[^\]]*?\bsource\s+(-?\d{1,18})\s+target\s+(-?\d{1,18})\b")
+# The largest GML network of the table has less than a megabyte; it is read into memory whole.
+_MOST_GML = 64 << 20
 _GML_TEXT = re.compile(r'"[^"]*"')
 
 
 def _convert_gml(path: Path, folder: Path) -> None:
     """Write edges.txt, and isolated_nodes.txt if needed, from the node and edge records of a GML file."""
+    if path.stat().st_size > _MOST_GML:
+        raise _BadCopyError(f"this is not a GML network of the table: it has more than {_MOST_GML:,} bytes")
     text = _GML_TEXT.sub('""', path.read_text(encoding="utf-8", errors="replace"))
     nodes = {int(node) for node in _GML_NODE.findall(text)}
     edges = [(int(a), int(b)) for a, b in _GML_EDGE.findall(text)]
