@@ -66,7 +66,7 @@ def test_the_line_that_tells_excel_the_separator_is_no_link(top):
         ),
         ("15.04.2004;ann;bob\n16.04.2004;dot;cem\n17.04.2004;ann;eve\n", "a date in column 1"),
         ("0,ann,bob\n1,bob,cem\n2,cem,ann\n3,cem,dot\n", "an index, a time or the like"),
-        ("year,country1,country2\n1990,FR,DE\n1990,DE,IT\n1991,FR,IT\n", "an index, a time or the like"),
+        ("year,here,there\n1990,FR,DE\n1990,DE,IT\n1991,FR,IT\n", "an index, a time or the like"),
     ],
 )
 def test_what_is_before_the_labels_is_no_label(text, what):

@@ -38,14 +38,8 @@ from blockmix.graph.reading.edge_list import (
     text_blocks,
 )
 from blockmix.graph.reading.formats.detect import check_format
-from blockmix.graph.reading.formats.doubts import (
-    FEWEST_LINKS,
-    MOST_COMPARED,
-    NO_VALUE,
-    alike,
-    missing_value,
-    unknown_header,
-)
+from blockmix.graph.reading.formats.doubts import FEWEST_LINKS, unknown_header
+from blockmix.graph.reading.formats.label_doubts import MOST_COMPARED, ODD_WORDS, about_labels, odd_word
 from blockmix.graph.reading.opening import FileLike
 from blockmix.graph.reading.preamble import read_preamble
 from blockmix.graph.reading.read import format_of, read_graph, threads_of
@@ -269,11 +263,11 @@ class _Conversion:
             first = StoredArray(folder / "neighbors.npy", node_dtype(nodes.total)).some(0, 1)
             if offsets.some(0, 3).tolist() == [0, 1, 2] and first[0] == 1:
                 notes.append(unknown_header(*map(str, _labels(folder, 2))))
-        for word, node in sorted(nodes.no_values, key=lambda found: NO_VALUE.index(found[0])):
+        for word, node in sorted(nodes.odd_words, key=lambda found: ODD_WORDS.index(found[0])):
             begin, end = offsets.some(node, 2).tolist()
-            notes.append(missing_value(word, end - begin))
+            notes.append(odd_word(word, end - begin))
         if nodes.total <= MOST_COMPARED:
-            notes += alike(_labels(folder, nodes.total))
+            notes += about_labels(_labels(folder, nodes.total))
         return tuple(notes)
 
 

@@ -19,14 +19,14 @@ LABEL, WHICH, NUMBER = "label", "which", "number"
 class Nodes(NamedTuple):
     """The nodes of a network: how many, what kind of labels, and what is odd about these.
 
-    `control` is the first label with a control character, `no_values` are labels that stand for a cell without a value,
+    `control` is the first label with a control character, `odd_words` are labels that stand for no value or a sum,
     with their nodes.
     """
 
     total: int
     kind: str
     control: str | None = None
-    no_values: tuple[tuple[str, int], ...] = ()
+    odd_words: tuple[tuple[str, int], ...] = ()
 
 
 def windows(reader: Reader, entries: int) -> Iterator[NDArray[np.generic]]:

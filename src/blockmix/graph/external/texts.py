@@ -16,7 +16,7 @@ from blockmix.graph.external.arrays import ArrayWriter
 from blockmix.graph.external.numbering import LABEL, NUMBER, WHICH, Nodes, Numbers, joined, windows
 from blockmix.graph.external.spill import Budget, Reader, Spill
 from blockmix.graph.labels import Labels
-from blockmix.graph.reading.formats.doubts import no_values
+from blockmix.graph.reading.formats.label_doubts import odd_words
 from blockmix.graph.reading.intern import Interner
 from blockmix.graph.reading.source import Bytes
 from blockmix.numerics.compile import checked_njit as njit
@@ -100,7 +100,7 @@ class TextNumbering:
                 text, ends = self._in_order(owners, known, count)
                 labels = Labels(len(owners), text=text, text_offsets=ends)
                 control = labels.with_control() if control is None else control
-                odd += [(word, count + node) for word, node in no_values(ends, text)]
+                odd += [(word, count + node) for word, node in odd_words(ends, text)]
                 text_out.append(text)
                 ends_out.append(written + ends[1:])
                 count, written = count + len(owners), written + len(text)

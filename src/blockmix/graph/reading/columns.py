@@ -11,6 +11,7 @@ import numpy as np
 from blockmix.graph.reading.parser import (
     BAD_WEIGHT,
     BLANKS,
+    EMPTY_FIELD,
     HUGE_WEIGHT,
     LONE_CR,
     NO_COLUMN,
@@ -141,7 +142,15 @@ def pick_columns(buf, size, rule, spans, out, weights):  # type: ignore[no-untyp
         start = i
         while buf[i] == _SPACE or (buf[i] == _TAB and (merge or separator != _TAB)):
             i += 1
-        if buf[i] == _LF or (buf[i] == _CR and buf[i + 1] == _LF) or buf[i] == _HASH or buf[i] == _PERCENT:
+        empty = i
+        while buf[empty] == separator or buf[empty] == _SPACE or buf[empty] == _TAB:
+            empty += 1
+        if (
+            buf[empty] == _LF
+            or (buf[empty] == _CR and buf[empty + 1] == _LF)
+            or buf[i] == _HASH
+            or buf[i] == _PERCENT
+        ):
             while buf[i] != _LF:
                 if buf[i] == 0:
                     return NUL, records, lines, extras, start, i, at
@@ -174,6 +183,8 @@ def pick_columns(buf, size, rule, spans, out, weights):  # type: ignore[no-untyp
                 break
         if place <= last:
             return NO_COLUMN, records, lines, extras, start, i, at
+        if spans[0, 0] == spans[0, 1] or spans[1, 0] == spans[1, 1]:
+            return EMPTY_FIELD, records, lines, extras, start, start, at
         if weight >= 0:
             status, weights[records] = _read_weight(buf, spans[2, 0], spans[2, 1])
             if status != OK:

@@ -23,13 +23,30 @@ Column = str | int
 # The column or attribute of weights that weights=True means.
 USUAL_WEIGHTS = "weight"
 
+# The first line that Excel reads for the separator, and writes in some countries.
+EXCEL_SEPARATOR = re.compile(rb"(?:\xef\xbb\xbf)?\"?sep=([\t,;|])\"?\r?\n", re.IGNORECASE)
+
 # Words that name the two ends of a link, each with its counterpart.
 _ENDS = (
     ("source", "target"), ("from", "to"), ("src", "dst"), ("src", "dest"), ("sender", "receiver"),
     ("sender", "recipient"), ("caller", "callee"), ("origin", "destination"), ("citing", "cited"),
     ("follower", "followee"), ("quelle", "ziel"), ("von", "nach"), ("origen", "destino"), ("origine", "destination"),
 )  # fmt: skip
-_NUMBERED = re.compile(r"(node|vertex|person|user|id|actor|entity|member)[ _.-]?(?:id[ _.-]?)?([12ab])")
+# Words that do so where they are the whole name of a column.
+_EXACT_ENDS = (
+    ("subject", "object"), ("ego", "alter"), ("exporter", "importer"), ("reporter", "partner"), ("buyer", "seller"),
+    ("lender", "borrower"), ("follower", "followed"), ("follower", "following"), ("orig", "dest"), ("tail", "head"),
+    ("parent", "child"), ("source", "cible"), ("origem", "destino"), ("fuente", "destino"), ("van", "naar"),
+)  # fmt: skip
+# What Neo4j calls the ends of a relation: :START_ID(Person), _end.
+_NEO4J = re.compile(r"(?:[:_](start|end)(?:_?id)?|(start|end)[_ ]?(?:id|node))(?:\(.*\))?")
+# Words with 1 and 2, or A and B, behind them.
+_NUMBERED = (
+    re.compile(r"(node|vertex|person|user|id|actor|entity|member)[ _.-]?(?:id[ _.-]?)?([12ab])"),
+    re.compile(r"([^\W\d_][^\d]+[^\W\d_])[ _.-]?([12]|(?<=[ _.-])[ab])"),
+)
+_LONGEST_NAME = 80
+_NUMBER = re.compile(rb"[+-]?\.?\d")
 
 
 @dataclass(frozen=True)
@@ -140,6 +157,16 @@ def split_fields(line: bytes, separator: int, merge_tabs: bool = False) -> list[
     return fields
 
 
+def excel_separator(head: bytes) -> int | None:
+    r"""Return the separator that a first line such as sep=; names, or None.
+
+    >>> excel_separator(b"sep=;\r\nann;bob\r\n") == ord(";"), excel_separator(b"ann;bob")
+    (True, None)
+    """
+    excel = EXCEL_SEPARATOR.match(head)
+    return None if excel is None else excel[1][0]
+
+
 def sniff_separator(lines: Sequence[bytes], path: str, number: int) -> int:
     """Return the separator of the first lines of a file.
 
@@ -203,9 +230,33 @@ def find_ends(names: Sequence[str]) -> tuple[int, int] | None:
             other = [i for i, name in enumerate(found) if second in name]
             if len(one) == len(other) == 1 and one != other:
                 return one[0], other[0]
+    for first, second in _EXACT_ENDS:
+        if plain.count(first) == plain.count(second) == 1:
+            return plain.index(first), plain.index(second)
+    neo4j = [(found[1] or found[2], i) for i, name in enumerate(plain) if (found := _NEO4J.fullmatch(name))]
+    if sorted(which for which, _ in neo4j) == ["end", "start"]:
+        return dict(neo4j)["start"], dict(neo4j)["end"]
+    return next(filter(None, (_numbered_ends(plain, pattern) for pattern in _NUMBERED)), None)
+
+
+def repeated_end(names: Sequence[str]) -> tuple[str, str] | None:
+    """Return the usual name of an end that two columns have, and its counterpart that is there as well; else None.
+
+    >>> repeated_end(["source", "source", "target"]), repeated_end(["source", "target"])
+    (('source', 'target'), None)
+    """
+    plain = [name.strip().lower() for name in names]
+    for pair in _ENDS:
+        if min(map(plain.count, pair)) > 0 and max(map(plain.count, pair)) > 1:
+            return pair if plain.count(pair[0]) > 1 else (pair[1], pair[0])
+    return None
+
+
+def _numbered_ends(names: Sequence[str], pattern: re.Pattern[str]) -> tuple[int, int] | None:
+    """Return two columns with one name, of which the first ends in 1 or A and the second in 2 or B."""
     stems: dict[str, dict[str, int]] = {}
-    for i, name in enumerate(plain):
-        numbered = _NUMBERED.fullmatch(name)
+    for i, name in enumerate(names):
+        numbered = pattern.fullmatch(name) if len(name) <= _LONGEST_NAME else None
         if numbered:
             stems.setdefault(numbered[1], {})[numbered[2]] = i
     for sides in stems.values():
@@ -257,3 +308,32 @@ def place_of(column: Column, names: Sequence[str] | None, count: int, where: dic
     listed = ", ".join(readable(name) for name in names[:20])
     problem = "is there more than once" if found else "is not there"
     raise GraphFormatError(f"the column {readable(column)} {problem}; the columns are: {listed}", **where)
+
+
+def names_above(comments: list[bytes], separator: int, count: int) -> list[bytes] | None:
+    """Return the names of so many columns in the last comment above the links, where two name the ends of a link.
+
+    >>> names_above([b"# made by x", b"# time source target"], BLANKS, 3)
+    [b'time', b'source', b'target']
+    """
+    fields = split_fields(comments[-1].lstrip(b"#% \t"), separator) if comments else []
+    return fields if len(fields) == count and find_ends(texts(fields)) is not None else None
+
+
+def texts(fields: Sequence[bytes]) -> list[str]:
+    """Return fields as text, whatever bytes they hold."""
+    return [field.decode("utf-8", errors="replace") for field in fields]
+
+
+def printable_line(line: bytes) -> bool:
+    """Return whether a line is text without control characters."""
+    try:
+        return line.strip(b"\r\n").replace(b"\t", b" ").decode("utf-8").isprintable()
+    except UnicodeDecodeError:
+        return False
+
+
+def are_words(line: bytes, fields: list[bytes]) -> bool:
+    """Return whether these could be column names: readable text, none of it a number of any spelling."""
+    words = all(fields) and not any(_NUMBER.match(field) for field in fields)
+    return words and printable_line(line)

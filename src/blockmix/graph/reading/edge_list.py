@@ -20,6 +20,7 @@ from blockmix.graph.labels import Labels
 from blockmix.graph.reading import parser
 from blockmix.graph.reading.columns import pick_columns
 from blockmix.graph.reading.dialect import Dialect
+from blockmix.graph.reading.formats.problems import PROBLEMS
 from blockmix.graph.reading.intern import Interner
 from blockmix.graph.reading.preamble import Preamble, read_preamble
 from blockmix.graph.reading.source import Bytes, Source
@@ -279,21 +280,22 @@ def _notes(top: Preamble, listed: Listed, nodes: int, odd: str | None) -> tuple[
     notes = []
     if top.pick is not None:
         places = (top.pick.first, top.pick.second)
-        named = top.header is not None and max(places) < len(top.columns)
+        named = max(places) < len(top.columns)
         shown = " and ".join(f"{i + 1}" + (f" ({top.columns[i]!r:.40})" if named else "") for i in places)
         notes.append(f"links from columns {shown}")
         if top.weighted:
-            named = top.header is not None and top.pick.weight < len(top.columns)
+            named = top.pick.weight < len(top.columns)
             shown = f" ({top.columns[top.pick.weight]!r:.40})" if named else ""
             notes.append(f"weights from column {top.pick.weight + 1}{shown}")
     if top.has_weights:
         notes.append(
             "weights are not used: every line is a link, whatever its weight; name their column (weights) to use them"
         )
-    pair = top.first_pair
-    if pair is not None and pair[1] == listed.records - 1 and abs(pair[0] - nodes) <= 2:
+    *sizes, count = top.first_line or (-1, -1)
+    if count == listed.records - 1 and len(set(sizes)) == 1 and abs(sizes[0] - nodes) <= 2:
+        shown = " ".join(map(str, top.first_line))
         notes.append(
-            f"the first line '{pair[0]} {pair[1]}' was read as a link but fits the counts of this file: "
+            f"the first line '{shown}' was read as a link but fits the counts of this file: "
             "if it is a header, remove it or start it with #"
         )
     if odd is not None:
@@ -354,57 +356,10 @@ def _wrong(
     return Block(status, records, lines, extra, column=column, found=found.rstrip(b"\r") or text)
 
 
-_PROBLEMS = {
-    parser.NOT_INTEGER: (
-        "an entry of a Matrix Market file is not a pair of integers",
-        "Correct the line, or remove the %%MatrixMarket banner and the size line to use text labels.",
-    ),
-    parser.ONE_COLUMN: (
-        "a link needs two labels, and this line has one",
-        "Separate two labels by a blank, a tab, a comma, a semicolon or a pipe, the same way in the whole file.",
-    ),
-    parser.OVERFLOW: (
-        "this number does not fit into 64 bits",
-        "Use labels below 2^63, or make the labels text, for instance by a letter in front of each.",
-    ),
-    parser.NUL: ("a NUL byte: this is not a text file", "Give a text edge list in UTF-8, plain or .gz."),
-    parser.LONE_CR: (
-        "a carriage return inside a line",
-        "End lines with LF or CRLF, for instance with the tool mac2unix.",
-    ),
-    parser.EMPTY_FIELD: (
-        "a label is empty",
-        "Give two labels per line; write tables without an index column (pandas: index=False).",
-    ),
-    parser.BAD_UTF8: (
-        "a label is not UTF-8 text",
-        "Convert the file, for instance: iconv -f LATIN1 -t UTF-8.",
-    ),
-    parser.OPEN_QUOTE: (
-        "a quoted label is not closed on its line",
-        'Close it with ", or double a " inside it.',
-    ),
-    parser.NO_COLUMN: (
-        "this line has fewer columns than the ones to read",
-        "Complete the line, or choose other columns (--columns).",
-    ),
-    parser.BAD_WEIGHT: ("this weight is not a number", "Correct it, or leave the column of weights out."),
-    parser.ZERO_WEIGHT: (
-        "a weight must be above zero",
-        "Remove links that are not there, or leave the column of weights out.",
-    ),
-    parser.HUGE_WEIGHT: (
-        "this weight is beyond what a number can hold",
-        "Divide all weights by one number, or leave the column of weights out.",
-    ),
-    parser.AFTER_QUOTE: ("text behind the closing quote of a label", 'Double a " that belongs to the label.'),
-}
-
-
 def _refuse(source: Source, block: Block, lines: int) -> None:
     if block.status == parser.OK:
         return
-    problem, remedy = _PROBLEMS[block.status]
+    problem, remedy = PROBLEMS[block.status]
     raise GraphFormatError(
         problem, path=source.name, line=lines + 1, column=block.column, text=block.found, remedy=remedy
     )

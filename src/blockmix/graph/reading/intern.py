@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from blockmix.graph.labels import Labels
 from blockmix.numerics.compile import checked_njit as njit
-from blockmix.numerics.hashing import KEY
+from blockmix.numerics.hashing import KEY, hash_bytes
 
 _FIRST_LABELS = 1 << 10
 _SLOTS_PER_LABEL = 2
@@ -51,8 +51,6 @@ class Interner:
 
     def add_texts(self, values: list[str]) -> NDArray[np.int64]:
         """Return node numbers of labels given as Python text."""
-        from blockmix.graph.reading.parser import hash_spans
-
         encoded = [value.encode("utf-8") for value in values]
         ends = np.cumsum([len(e) for e in encoded], dtype=np.int64)
         spans = np.stack((ends - np.array([len(e) for e in encoded], dtype=np.int64), ends), axis=1)
@@ -130,3 +128,10 @@ def _rebuild(known, used, table):  # type: ignore[no-untyped-def]
         while table[slot] >= 0:
             slot = (slot + np.uint64(1)) & mask
         table[slot] = label
+
+
+@njit(cache=True, nogil=True)
+def hash_spans(buf, spans, key, hashes):  # type: ignore[no-untyped-def]
+    """Compute the hashes that parse_texts would have given these labels."""
+    for t in range(spans.shape[0]):
+        hashes[t] = hash_bytes(buf, spans[t, 0], spans[t, 1], key)

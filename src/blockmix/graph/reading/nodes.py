@@ -99,7 +99,8 @@ def _read_file(given: FileLike) -> NodeList:
         place = 0
         for number, line in source.lines():
             text = line.strip(b" \t") if not names else line
-            if not line.strip(b" \t") or text[:1] in (b"#", b"%"):
+            blank = not line.strip(b" \t" if separator is None else b" \t,;|")
+            if blank or text[:1] in (b"#", b"%"):
                 continue
             if not labels and not names:
                 separator = _table_separator(text)

@@ -65,13 +65,51 @@ def _skip_line(buf, i):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
+def _skip_fields(buf, i, mark):  # type: ignore[no-untyped-def]
+    """Return (status, place) like `_skip_line`; a quoted field that goes on in the next line is an error."""
+    while True:
+        if buf[i] == _QUOTE:
+            start = i
+            i += 1
+            while True:
+                if buf[i] == _LF:
+                    return OPEN_QUOTE, start
+                if buf[i] == _QUOTE:
+                    i += 1
+                    if buf[i] != _QUOTE:
+                        break
+                i += 1
+        while buf[i] != mark and buf[i] != _LF:
+            if buf[i] == 0:
+                return NUL, i
+            if buf[i] == _CR and buf[i + 1] != _LF:
+                return LONE_CR, i
+            i += 1
+        if buf[i] == _LF:
+            return OK, i + 1
+        i = _skip_blanks(buf, i + 1)
+
+
+@njit(cache=True, nogil=True)
+def _is_empty(buf, i, mark):  # type: ignore[no-untyped-def]
+    """Return whether a line has no field with anything in it, as spreadsheets write empty rows."""
+    while buf[i] == mark or buf[i] == _SPACE or buf[i] == _TAB:
+        i += 1
+    return _at_line_end(buf, i)
+
+
+@njit(cache=True, nogil=True)
 def _rest_of_record(buf, i, mark):  # type: ignore[no-untyped-def]
     """Skip what follows the second label: (status, place, extra); extra is 1 where there are more columns."""
     i = _skip_blanks(buf, i)
+    marked = buf[i] == mark and mark > _SPACE
     if buf[i] == mark:
         i = _skip_blanks(buf, i + 1)
     extra = 0 if _at_line_end(buf, i) or buf[i] == _HASH or buf[i] == _PERCENT else 1
-    status, i = _skip_line(buf, i)
+    if marked and extra:
+        status, i = _skip_fields(buf, i, mark)
+    else:
+        status, i = _skip_line(buf, i)
     return status, i, extra
 
 
@@ -121,6 +159,9 @@ def _integer_record(buf, i, separator):  # type: ignore[no-untyped-def]
         status, i = _skip_line(buf, i)
         return status, i, a, b, 0, 0
     if buf[i] == mark:
+        if _is_empty(buf, i, mark):
+            status, i = _skip_line(buf, i)
+            return status, i, a, b, 0, 0
         return EMPTY_FIELD, i, a, b, 0, 0
     status, a, after = _integer(buf, i, mark)
     if status != OK:
@@ -316,6 +357,9 @@ def _text_record(buf, i, separator):  # type: ignore[no-untyped-def]
     if _at_line_end(buf, i) or buf[i] == _HASH or buf[i] == _PERCENT:
         status, i = _skip_line(buf, i)
         return status, i, 0, 0, 0, 0, 0, 0
+    if buf[i] == separator and _is_empty(buf, i, separator):
+        status, i = _skip_line(buf, i)
+        return status, i, 0, 0, 0, 0, 0, 0
     status, a, a_end, i = _text(buf, i, separator)
     if status != OK:
         return status, i, 0, 0, 0, 0, 0, 0
@@ -354,10 +398,3 @@ def parse_texts(buf, size, separator, key, spans, hashes):  # type: ignore[no-un
             extras += extra
         lines += 1
     return OK, records, lines, extras, i, i
-
-
-@njit(cache=True, nogil=True)
-def hash_spans(buf, spans, key, hashes):  # type: ignore[no-untyped-def]
-    """Compute the hashes that parse_texts would have given these labels."""
-    for t in range(spans.shape[0]):
-        hashes[t] = hash_bytes(buf, spans[t, 0], spans[t, 1], key)

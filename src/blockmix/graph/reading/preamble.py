@@ -13,12 +13,18 @@ from typing import Any
 
 from blockmix.errors import GraphFormatError, readable
 from blockmix.graph.reading.dialect import (
+    EXCEL_SEPARATOR,
     Dialect,
+    are_words,
+    excel_separator,
     find_ends,
     has_row_names,
+    names_above,
     place_of,
+    printable_line,
     sniff_separator,
     split_fields,
+    texts,
     without_remark,
 )
 from blockmix.graph.reading.parser import ANY, BLANKS, COMMAS, TABS
@@ -30,13 +36,10 @@ _MOST_HEAD_BYTES = 1 << 24
 _SNIFFED_LINES = 20
 _NODES = re.compile(rb"\b(?:nodes|vertices)\s*[:=]?\s*(\d{1,18})\b", re.IGNORECASE)
 _EDGES = re.compile(rb"\b(?:edges|links)\s*[:=]?\s*(\d{1,18})\b", re.IGNORECASE)
-_NUMBER = re.compile(rb"[+-]?\.?\d")
 _INTEGER = re.compile(rb"\d{1,18}")
 _DECIMAL = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 # The begin of a column's name, and words that stand in a cell without a value.
 _WORD, _NO_VALUE = re.compile(rb"[^\W\d]"), (b"na", b"nan", b"null", b"none", b"n/a", b"inf", b"missing")
-# The first line that Excel reads for the separator, and writes in some countries.
-_EXCEL_SEPARATOR = re.compile(rb"(?:\xef\xbb\xbf)?\"?sep=([\t,;|])\"?\r?\n", re.IGNORECASE)
 _WEIGHT_NAMES = {"weight", "weights", "w"}
 
 
@@ -64,7 +67,7 @@ class Preamble:
     declared_nodes: int | None = None
     declared_edges: int | None = None
     matrix_size: int | None = None
-    first_pair: tuple[int, int] | None = None
+    first_line: tuple[int, ...] = ()
     named: bool = False
     pick: Pick | None = None
     columns: tuple[str, ...] = ()
@@ -88,7 +91,7 @@ class Preamble:
         pick = self.pick or Pick(0, 1)
         used = {pick.first, pick.second, pick.weight}
         others = [i for i in range(self.n_columns) if i not in used]
-        if self.header is not None and self.columns:
+        if self.columns:
             names = {i: readable(name) for i, name in enumerate(self.columns) if name}
             return tuple(names.get(i, f"column {i + 1}") for i in others)
         return tuple(f"column {i + 1}" for i in others)
@@ -110,7 +113,7 @@ class Preamble:
         """
         if self.header is None or self.named:
             return self
-        return replace(self, begin=self.top, lines=self.lines_above, header=None)
+        return replace(self, begin=self.top, lines=self.lines_above, header=None, columns=())
 
 
 def read_preamble(source: Source, dialect: Dialect) -> Preamble:
@@ -132,7 +135,8 @@ def first_data_line(head: bytes) -> tuple[int, bytes, list[bytes]]:
     while begin < len(head):
         end = head.find(b"\n", begin) + 1 or len(head)
         line = head[begin:end]
-        text = line.strip(b" \t\r\n")
+        # Spreadsheets write an empty row as separators alone.
+        text = line.strip(b" \t\r\n") if line.strip(b" \t\r\n,;|") else b""
         if text and text[:1] not in (b"#", b"%"):
             return begin, line, comments
         if text:
@@ -143,20 +147,10 @@ def first_data_line(head: bytes) -> tuple[int, bytes, list[bytes]]:
 
 def _top(head: bytes) -> int:
     """Return where the lines begin: behind a byte-order mark, and a line that tells Excel the separator."""
-    excel = _EXCEL_SEPARATOR.match(head)
+    excel = EXCEL_SEPARATOR.match(head)
     if excel:
         return excel.end()
     return len(BYTE_ORDER_MARK) if head.startswith(BYTE_ORDER_MARK) else 0
-
-
-def excel_separator(head: bytes) -> int | None:
-    r"""Return the separator that a first line such as sep=; names, or None.
-
-    >>> excel_separator(b"sep=;\r\nann;bob\r\n") == ord(";"), excel_separator(b"ann;bob")
-    (True, None)
-    """
-    excel = _EXCEL_SEPARATOR.match(head)
-    return None if excel is None else excel[1][0]
 
 
 def data_lines(head: bytes, most: int = _SNIFFED_LINES) -> list[bytes]:
@@ -229,9 +223,14 @@ class _Judge:
         separator = found.separator
         fields, merge = self._fields(lines, separator)
         fields, shifted = self._over_columns(fields, lines[1:], separator, merge)
-        names = _texts(fields)
-        ends = find_ends(names) if _printable(self.line) else None
+        names = texts(fields)
+        ends = self._ends(names, lines[1:], separator, merge)
         header = self.dialect.header
+        above = names_above(self.comments, separator, len(fields))
+        if above is not None and header is None and ends is None:
+            header, names = False, texts(above)
+            ends = find_ends(names)
+            found = replace(found, columns=tuple(names))
         if header is None:
             named = (
                 shifted
@@ -239,21 +238,35 @@ class _Judge:
                 or bool(self.dialect.by_name)
                 or self._numbers_below(separator, fields, lines[1:])
             )
-            header = bool(fields) and (named or _are_words(self.line, fields[:2]))
+            header = bool(fields) and (named or are_words(self.line, fields[:2]))
         else:
             named = header
         if header and shifted and ends is None:
             ends = (1, 2)
-        pick = self._pick(names if header else None, ends if header else None, len(fields), merge)
+        known = header or bool(found.columns)
+        pick = self._pick(names if known else None, ends if known else None, len(fields), merge)
         found = replace(found, pick=pick, n_columns=len(fields))
         if header:
             return replace(
                 found, begin=after, lines=self.above + 1, header=readable(self.line.strip(b"\r\n")),
                 named=named, columns=tuple(names), n_columns=max(len(fields), _widest(lines[1:2], separator)),
             )  # fmt: skip
-        if len(fields) == 2 and all(_INTEGER.fullmatch(field) for field in fields):
-            return replace(found, first_pair=(int(fields[0]), int(fields[1])))
+        if len(fields) in (2, 3) and all(_INTEGER.fullmatch(field) for field in fields):
+            return replace(found, first_line=tuple(map(int, fields)))
         return found
+
+    def _ends(
+        self, names: list[str], others: list[bytes], separator: int, merge: bool
+    ) -> tuple[int, int] | None:
+        """Return the columns with the usual names of ends; none where another line has one of them as a label."""
+        ends = find_ends(names) if printable_line(self.line) else None
+        if ends is None or self.dialect.header is not None or self.dialect.by_name:
+            return ends
+        for line in others:
+            row = texts(split_fields(line, separator, merge))
+            if row != names and {names[i] for i in ends} & {row[i] for i in ends if i < len(row)}:
+                return None
+        return ends
 
     def _over_columns(
         self, fields: list[bytes], others: list[bytes], separator: int, merge: bool
@@ -264,13 +277,13 @@ class _Judge:
         has the usual names or the user says that it has names: a label may hold the separator.
         """
         rows = [split_fields(line, separator, merge) for line in others]
-        if len(fields) < 2 or not _are_words(self.line, fields) or self.dialect.header is False:
+        if len(fields) < 2 or not are_words(self.line, fields) or self.dialect.header is False:
             return fields, False
         quoted = all(line.lstrip(b" \t").startswith(b'"') for line in others)
         if has_row_names(fields, rows, quoted):
             return [b"", *fields], True
         widths = {len(without_remark(row)) - len(fields) for row in rows}
-        named = bool(self.dialect.header) or find_ends(_texts(fields)) is not None
+        named = bool(self.dialect.header) or find_ends(texts(fields)) is not None
         if named and widths and min(widths) > 1 and self.dialect.columns is None:
             at = self.head.find(others[0], self.begin + len(self.line))
             raise GraphFormatError(
@@ -283,7 +296,7 @@ class _Judge:
 
     def _numbers_below(self, separator: int, fields: list[bytes], others: list[bytes]) -> bool:
         """Return whether a column beside two words has a word in the first line and numbers in all others."""
-        if not others or not _are_words(self.line, fields[:2]):
+        if not others or not are_words(self.line, fields[:2]):
             return False
         rows = [split_fields(line, separator) for line in others]
         return any(
@@ -317,6 +330,7 @@ class _Judge:
             first, second = (place_of(c, names, count, self.where) for c in self.dialect.columns)
         weight = -1
         if self.dialect.weights is not None:
+            self._refuse_dictionary()
             weight = place_of(self.dialect.weights, names, count, self.where)
         if len({first, second, weight}) < 3:
             raise GraphFormatError("one column is named for two things", **self.where)
@@ -324,26 +338,19 @@ class _Judge:
             return None
         return Pick(first, second, weight, merge)
 
-
-def _texts(fields: list[bytes]) -> list[str]:
-    return [field.decode("utf-8", errors="replace") for field in fields]
+    def _refuse_dictionary(self) -> None:
+        if b" {" in self.line and isinstance(self.dialect.weights, str):
+            raise GraphFormatError(
+                "the weights are in dictionaries, as networkx.write_edgelist writes them",
+                **{
+                    **self.where,
+                    "remedy": "Write them by networkx.write_weighted_edgelist, and name column 3.",
+                },
+            )
 
 
 def _widest(lines: list[bytes], separator: int) -> int:
     return max((len(split_fields(line, separator)) for line in lines), default=0)
-
-
-def _printable(line: bytes) -> bool:
-    try:
-        return line.strip(b"\r\n").replace(b"\t", b" ").decode("utf-8").isprintable()
-    except UnicodeDecodeError:
-        return False
-
-
-def _are_words(line: bytes, fields: list[bytes]) -> bool:
-    """Return whether these could be column names: readable text, none of it a number of any spelling."""
-    words = all(fields) and not any(_NUMBER.match(field) for field in fields)
-    return words and _printable(line)
 
 
 def _declared(comments: list[bytes]) -> tuple[int | None, int | None]:

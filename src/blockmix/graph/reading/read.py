@@ -95,7 +95,8 @@ def read_graph(
             raise InputError(f"{names}: a file in the format {kind!r} has no columns to choose; leave it out")
         if kind in _WITHOUT_DIRECTIONS and sides is not None:
             raise _no_directions(sides, kind)
-        graph = _read_other(source, kind, n_threads, dialect.weights, sides)
+        head = source.head(HEAD_BYTES) if kind == "matrix-market" else b""
+        graph = with_doubts(_read_other(source, kind, n_threads, dialect.weights, sides), False, head)
     return graph if listed is None else with_nodes(graph, listed)
 
 

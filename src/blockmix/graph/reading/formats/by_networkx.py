@@ -18,6 +18,7 @@ from blockmix.graph.reading.source import Source
 MOST_BYTES = 2 << 30
 TITLES = {"graphml": "GraphML", "gexf": "GEXF", "gml": "GML", "pajek": "Pajek"}
 _PAJEK_UNREAD = re.compile(rb"^\*(arcslist|edgeslist|matrix)\b", re.IGNORECASE | re.MULTILINE)
+_GRAPH = re.compile(r"^\s*graph\s*\[", re.IGNORECASE | re.MULTILINE)
 _DECLARATIONS = re.compile(rb"<!(DOCTYPE|ENTITY)", re.IGNORECASE)
 
 
@@ -83,12 +84,23 @@ def _gexf(networkx: Any, data: bytes) -> tuple[Any, str | None]:
 
 def _gml(networkx: Any, data: bytes) -> tuple[Any, str | None]:
     """Read GML by its labels, or by its ids where labels are missing or not all different."""
-    text = data.decode("utf-8-sig", errors="replace")
+    text = _decoded(data)
+    try:
+        return _gml_text(networkx, text)
+    except networkx.NetworkXError as error:
+        if "duplicated" not in str(error) or not str(error).startswith("edge"):
+            raise
+        # networkx refuses repeated links, which many files have, unless they say so.
+        return _gml_text(networkx, _GRAPH.sub(r"\g<0> multigraph 1", text, count=1))
+
+
+def _gml_text(networkx: Any, text: str) -> tuple[Any, str | None]:
     lines = text.split("\n")
     try:
         return networkx.parse_gml(lines, label="label"), None
     except networkx.NetworkXError as error:
-        if "duplicated" not in str(error) and "no 'label' attribute" not in str(error):
+        labels = "duplicated" in str(error) and not str(error).startswith("edge")
+        if not labels and "no 'label' attribute" not in str(error):
             raise
     return networkx.parse_gml(
         lines, label="id"
@@ -103,4 +115,14 @@ def _pajek(networkx: Any, data: bytes) -> tuple[Any, str | None]:
             f"the section *{unread[1].decode()} of this Pajek file is not read; write the links in a section *Edges, "
             "one a line"
         )
-    return networkx.parse_pajek(data.decode("utf-8-sig", errors="replace").split("\n")), None
+    return networkx.parse_pajek(_decoded(data).split("\n")), None
+
+
+def _decoded(data: bytes) -> str:
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise InputError(
+            f"line {line:,} is not UTF-8 text; convert the file, for instance: iconv -f WINDOWS-1252 -t UTF-8"
+        ) from None

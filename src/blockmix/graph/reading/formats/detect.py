@@ -12,6 +12,7 @@ from blockmix.errors import GraphFormatError, InputError
 from blockmix.graph.reading.formats.matrix import looks_like_matrix
 from blockmix.graph.reading.formats.metis import looks_like_metis
 from blockmix.graph.reading.formats.not_links import lookalike
+from blockmix.graph.reading.formats.notations import REFUSED_TEXT, by_comments
 from blockmix.graph.reading.preamble import first_data_line
 from blockmix.graph.reading.source import BYTE_ORDER_MARK, Source
 
@@ -27,7 +28,11 @@ _UTF_16 = (
     "UTF-16 text",
     "Convert it to UTF-8, for instance: iconv -f UTF-16 -t UTF-8; in Excel, save as CSV UTF-8.",
 )
+_PICKLE = ("a Python pickle", "It is not opened: a pickle can run any program. Write an edge list.")
+_R_DATA = ("an R data file", "Write the links from R with write.csv(..., row.names = FALSE).")
 _REFUSED_BINARY = {
+    b"\xff\xfe\x00\x00": ("UTF-32 text", "Convert it to UTF-8, for instance: iconv -f UTF-32 -t UTF-8."),
+    b"\x00\x00\xfe\xff": ("UTF-32 text", "Convert it to UTF-8, for instance: iconv -f UTF-32 -t UTF-8."),
     b"\x89HDF": (
         "an HDF5 file",
         "Load it with the library that wrote it and give blockmix the pairs or the matrix.",
@@ -37,15 +42,17 @@ _REFUSED_BINARY = {
     b"\xfe\xff": _UTF_16,
     b"SQLite format 3": ("an SQLite database", "Export the table of links as CSV."),
     b"%PDF": ("a PDF document", "Name a file with links."),
-    b"\x80\x04\x95": (
-        "a Python pickle",
-        "It is not opened: a pickle can run any program. Write an edge list.",
+    b"\x80\x02": _PICKLE,
+    b"\x80\x03": _PICKLE,
+    b"\x80\x04\x95": _PICKLE,
+    b"\x80\x05\x95": _PICKLE,
+    b"MATLAB 5.0 MAT-file": (
+        "a MATLAB file",
+        "Load it with scipy.io.loadmat and give blockmix the matrix or pairs.",
     ),
-    b"\x80\x05\x95": (
-        "a Python pickle",
-        "It is not opened: a pickle can run any program. Write an edge list.",
-    ),
-    b"RDX": ("an R data file", "Write the links from R with write.csv(..., row.names = FALSE)."),
+    b"$FL2@(#)": ("a data file of SPSS", "Export the links as CSV."),
+    b"RDX2\n": _R_DATA,
+    b"RDX3\n": _R_DATA,
     b"\x89PNG": ("a picture", "Name a file with links."),
     b"\xff\xd8\xff": ("a picture", "Name a file with links."),
     b"GIF8": ("a picture", "Name a file with links."),
@@ -57,6 +64,7 @@ _REFUSED_BINARY = {
     b"Rar!": ("a RAR archive", "Unpack it and name the file with the links."),
     b"\xe2\x9b\xbe gt": ("a graph-tool file", 'Write it as GraphML: g.save("network.graphml").'),
     b"ARROW1": ("an Arrow file", "Write it as Parquet or CSV."),
+    b"FEA1\x00": ("a Feather file", "Write it as Parquet or CSV."),
     b"\x1f\x8b": ("compressed twice", "Unpack it once."),
     b"PK\x03\x04": ("a zip archive inside another file", "Unpack it once."),
 }
@@ -65,30 +73,6 @@ _TEXT = (
     (re.compile(rb"(creator\b[^\n]*\s+)?(version\b[^\n]*\s+)?(di)?graph\s*\[", re.IGNORECASE), "gml"),
     (re.compile(rb"[\[{]\s*([\"\[{\]}]|-?\d)"), "json"),
 )
-_REFUSED_TEXT = (
-    (re.compile(rb"<(!doctype\s+html|html|head|body|table)\b", re.IGNORECASE), "an HTML page",
-     "The download may have been an error page: open the address in a browser and save the file itself."),
-    (re.compile(rb"(strict\s+)?(di)?graph(\s+(\w+|\"[^\"]*\"))?\s*\{", re.IGNORECASE), "DOT (Graphviz)",
-     "Convert it, for instance with networkx.nx_pydot.read_dot, and give the graph to blockmix."),
-    (re.compile(rb"<(\?xml|!doctype|[a-z][\w:.-]*\s+[\w:.-]+\s*=)", re.IGNORECASE), "XML, but neither GraphML nor GEXF",
-     "Write the links as an edge list."),
-    (re.compile(rb"<[^>\s]+>\s+<[^>\s]+>\s+[<\"_]"), "RDF, a subject, a predicate and an object a line",
-     "Write the links as an edge list: subject and object, separated by a tab."),
-    (re.compile(rb"version https://git-lfs"), "a pointer of Git LFS, in place of the file itself",
-     "Fetch the file with: git lfs pull."),
-    (re.compile(rb"nodedef\s*>", re.IGNORECASE), "GDF of GUESS",
-     "Open it in Gephi and export GraphML, or write an edge list."),
-    (re.compile(rb"dl\s+n\s*=", re.IGNORECASE), "UCINET DL", "Write the links as an edge list."),
-    (re.compile(rb"\*(node|tie) (data|properties)\b", re.IGNORECASE), "UCINET VNA", "Write the links as an edge list."),
-    (re.compile(rb"\[?\s*\([^()\n,]+,[^()\n]+\)\s*([,\]\n]|$)"), "Python text, pairs in brackets",
-     "Write one link a line, two labels separated by a tab, or give the pairs themselves to blockmix."),
-    (re.compile(rb"\{\s*'"), "Python text, a dictionary", "Write one link a line, two labels separated by a tab."),
-    (re.compile(rb"\|[^\n]*\|[ \t]*\r?\n[ \t]*\|[ \t]*:?--[-\s:|]*\n"), "a Markdown table", "Save it as CSV."),
-    (re.compile(rb"(//|;|--)\s"), "a list whose comments begin with other marks than # and %",
-     "Begin comments with #, or remove them."),
-    (re.compile(rb"(c\s[^\n]*\n)*p\s+(edge|edges|col|sp|max)\s+\d", re.IGNORECASE), "DIMACS",
-     "Keep the lines of links alone, without their first letter."),
-)  # fmt: skip
 _TGF = ("TGF, nodes above links", "Keep the lines below the # alone; the others can be nodes (--nodes).")
 # The first line of a file of KONECT says which kind of network it is.
 _KONECT_BIPARTITE = re.compile(rb"%\s*bip\b")
@@ -139,11 +123,14 @@ def detect(
     for pattern, found in _TEXT:
         if pattern.match(rest):
             return found
-    for pattern, what, remedy in _REFUSED_TEXT:
+    for pattern, what, remedy in REFUSED_TEXT:
         if pattern.match(rest):
             raise _refusal(source, what, remedy, head.count(b"\n", 0, begin) + 1, line.strip())
     if not columns_given and source.suffix == ".tgf":
         raise _refusal(source, *_TGF, head.count(b"\n", 0, begin) + 1, line.strip())
+    by_them = None if columns_given else by_comments(head, begin, source.suffix)
+    if by_them is not None:
+        raise _refusal(source, *by_them, head.count(b"\n", 0, begin) + 1, line.strip())
     if not bipartite and comments and _KONECT_BIPARTITE.match(comments[0]):
         raise _refusal(source, *_BIPARTITE, 1, comments[0])
     whole = len(head) < HEAD_BYTES
@@ -151,7 +138,7 @@ def detect(
         return "metis"
     if looks_like_matrix(source, head):
         return "matrix"
-    other = None if columns_given else lookalike(head, source.name, separator)
+    other = None if columns_given else lookalike(head, source.name, separator, bipartite)
     if other is not None:
         raise _refusal(source, *other, head.count(b"\n", 0, begin) + 1, line.strip())
     return "edges"

@@ -1,31 +1,28 @@
 """What may be wrong with a list of links that could be read: remarks for the summary, no errors.
 
-Column names that are not recognised become two nodes, linked to each other alone; cells without a value become a node
-called "nan"; one name written in two ways becomes two nodes. All are links like any other, and only the user knows.
+Column names that are not recognised become two nodes, linked to each other alone; lines that begin with # are skipped.
+All are links like any other, and only the user knows. `label_doubts` has what labels may not have meant.
 """
 
 from __future__ import annotations
 
 import re
-import unicodedata
 from dataclasses import replace
 
-import numpy as np
-from numpy.typing import NDArray
-
-from blockmix.errors import readable
+from blockmix.errors import GraphFormatError, readable
 from blockmix.graph.graph import Graph
 from blockmix.graph.labels import Labels
-from blockmix.graph.reading.preamble import first_data_line
+from blockmix.graph.reading.dialect import excel_separator, find_ends, sniff_separator, split_fields
+from blockmix.graph.reading.formats.label_doubts import about_labels, odd_word, odd_words
+from blockmix.graph.reading.preamble import data_lines, first_data_line
 
-# What programs write into a cell without a value.
-NO_VALUE = ("nan", "NaN", "NAN", "null", "NULL", "None", "NA", "N/A", "#N/A", "<NA>", "undefined")
 # Lines between links that are comments, and look like labels rather than like text.
 _HASHTAG = re.compile(rb"[ \t]*[#%][^\s#%,;|][^\s,;|]*[ \t]*[\s,;|][ \t]*[^\s,;|]+[ \t]*\r?$")
+_NUMBER = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+# So many lines at the top of a file are looked at.
+_LINES = 100
 # A list this short may well begin with a pair of its own.
 FEWEST_LINKS = 3
-# Labels are compared in networks of up to so many nodes: a tenth of a second.
-MOST_COMPARED = 50_000
 
 
 def with_doubts(graph: Graph, header_unknown: bool, head: bytes = b"") -> Graph:
@@ -36,15 +33,19 @@ def with_doubts(graph: Graph, header_unknown: bool, head: bytes = b"") -> Graph:
     'sender' and 'to' in the first line occur nowhere else: if they name columns, say header=True (--header)
     a node is called 'nan' (1 link): if these cells have no value, remove their lines
     """
-    if graph.summary is None or graph.labels.kind != "text" or graph.sides is not None:
+    labels = graph.labels if graph.sides is None else graph.sides.plain_labels(graph.labels)
+    if graph.summary is None:
         return graph
-    notes = [
-        *(_unknown_header(graph) if header_unknown else []),
-        *_missing_values(graph),
-        *alike(graph.labels),
-        *_skipped_labels(head),
-        *_repeated_header(graph, head),
-    ]
+    notes = _values_of_no_links(graph, head)
+    if labels.kind == "text":
+        notes = [
+            *(_unknown_header(graph) if header_unknown and graph.sides is None else []),
+            *_odd_words(graph, labels),
+            *about_labels(labels),
+            *_skipped_labels(head),
+            *_repeated_header(graph, labels, head),
+            *notes,
+        ]
     return (
         replace(graph, summary=replace(graph.summary, notes=(*graph.summary.notes, *notes)))
         if notes
@@ -71,40 +72,74 @@ def _skipped_labels(head: bytes) -> list[str]:
     return [f"{lines} skipped as comments, such as {shown}: a label that begins with # or % needs quotes"]
 
 
-def _repeated_header(graph: Graph, head: bytes) -> list[str]:
-    """Say that the column names occur again among the links, as where files were joined."""
+def _repeated_header(graph: Graph, labels: Labels, head: bytes) -> list[str]:
+    """Say that the column names occur again among the links, as where files were joined, or are labels."""
     if graph.summary is None or graph.summary.header is None:
         return []
     begin, line, _ = first_data_line(head)
-    again = head.find(line.strip(b"\r\n") + b"\n", begin + len(line))
-    if again < 0 or head[again - 1 : again] != b"\n":
+    again = head.find(b"\n" + line.strip(b"\r\n"), begin + len(line) - 1)
+    if again >= 0 and head[again + 1 :].split(b"\n", 1)[0].strip(b"\r") == line.strip(b"\r\n"):
+        number = head.count(b"\n", 0, again + 1) + 1
+        return [f"line {number:,} has the column names again, and is read as a link: remove it if it is none"]
+    names = _ends_of(head)
+    for name, known in zip(names, labels.known(names), strict=True):
+        if known:
+            return [
+                f"the first line was taken as column names, but {readable(name)} is the label of a node as well: if it "
+                "is a link, say header=False (--no-header)"
+            ]
+    return []
+
+
+def _values_of_no_links(graph: Graph, head: bytes) -> list[str]:
+    """Say that a third column, which is not used, has zeros or negative numbers: such pairs may be no links."""
+    if graph.weights is not None or graph.summary is None:
         return []
-    number = head.count(b"\n", 0, again) + 1
-    return [f"line {number:,} has the column names again, and is read as a link: remove it if it is none"]
+    lines = data_lines(head, _LINES)[0 if graph.summary.header is None else 1 :]
+    try:
+        separator = excel_separator(head) or sniff_separator(lines, "", 1)
+    except GraphFormatError:
+        return []
+    rows = [split_fields(line, separator) for line in lines]
+    if not rows or not all(len(row) == 3 and _NUMBER.fullmatch(row[2]) for row in rows):
+        return []
+    wrong = next((row[2] for row in rows if float(row[2]) <= 0.0), None)
+    if wrong is None:
+        return []
+    return [
+        f"column 3 has values such as {wrong.decode()}: every line is a link, whatever stands there; remove the lines "
+        "of pairs that are not linked"
+    ]
 
 
-def _missing_values(graph: Graph) -> list[str]:
-    offsets, text = graph.labels.text_offsets, graph.labels.text
+def _ends_of(head: bytes) -> list[str]:
+    """Return the names of the two columns of labels, where they are usual ones."""
+    lines = data_lines(head)
+    try:
+        fields = (
+            split_fields(lines[0], excel_separator(head) or sniff_separator(lines, "", 1)) if lines else []
+        )
+    except GraphFormatError:
+        # The user named the separator.
+        return []
+    names = [field.decode("utf-8", errors="replace") for field in fields]
+    ends = find_ends(names)
+    return [] if ends is None else [names[i] for i in ends]
+
+
+def _odd_words(graph: Graph, labels: Labels) -> list[str]:
+    offsets, text = labels.text_offsets, labels.text
     assert offsets is not None
     assert text is not None
-    return [missing_value(word, int(graph.degrees[node])) for word, node in no_values(offsets, text)]
-
-
-def no_values(offsets: NDArray[np.int64], text: NDArray[np.uint8]) -> list[tuple[str, int]]:
-    """Return the labels among these that stand for a cell without a value, and which of them they are."""
-    lengths = np.diff(offsets)
-    found = []
-    for word in NO_VALUE:
-        same = np.flatnonzero(lengths == len(word))
-        for letter, byte in enumerate(word.encode()):
-            same = same[text[offsets[same] + letter] == byte]
-        found += [(word, int(node)) for node in same]
-    return found
-
-
-def missing_value(word: str, degree: int) -> str:
-    """Return the remark about a node whose label stands for a cell without a value."""
-    return f"a node is called {word!r} ({_links(degree)}): if these cells have no value, remove their lines"
+    found = odd_words(offsets, text)
+    if graph.sides is None:
+        return [odd_word(word, int(graph.degrees[node])) for word, node in found]
+    plain = graph.sides.plain(graph.labels) if found else []
+    degrees = graph.degrees.tolist()
+    return [
+        odd_word(word, sum(d for name, d in zip(plain, degrees, strict=True) if name == word))
+        for word, _ in found
+    ]
 
 
 def unknown_header(first: str, second: str) -> str:
@@ -113,39 +148,3 @@ def unknown_header(first: str, second: str) -> str:
         f"{readable(first)} and {readable(second)} in the first line occur nowhere else: if they name columns, say "
         "header=True (--header)"
     )
-
-
-def alike(labels: Labels) -> list[str]:
-    """Name labels that differ only in capital letters, in blanks or in how characters are encoded."""
-    if len(labels) > MOST_COMPARED:
-        return []
-    first: dict[str, str] = {}
-    pairs = []
-    for label in map(str, labels):
-        other = first.setdefault(_as_read(label), label)
-        if other != label:
-            pairs.append((other, label))
-    if not pairs:
-        return []
-    count = "one label looks" if len(pairs) == 1 else f"{len(pairs):,} labels look"
-    # Codes of characters that are not ASCII show what differs where the characters look the same.
-    one, other = (readable(label.encode("unicode_escape").decode()) for label in pairs[0])
-    return [
-        f"{count} like another one, as {one} and {other}: if they are one node, write them in the same way"
-    ]
-
-
-def _as_read(label: str) -> str:
-    """Return what a reader sees in a label: without case, blanks at its ends, and what is not shown.
-
-    >>> _as_read(" Ann  Lee") == _as_read("ann lee\\u200b"), _as_read("e\\u0301") == _as_read("\\u00e9")
-    (True, True)
-    """
-    if not label.isascii():
-        label = unicodedata.normalize("NFKC", label)
-        label = "".join(c for c in label if unicodedata.category(c) != "Cf")
-    return " ".join(label.casefold().split())
-
-
-def _links(count: int) -> str:
-    return "1 link" if count == 1 else f"{count:,} links"

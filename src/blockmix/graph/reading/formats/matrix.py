@@ -22,6 +22,8 @@ from blockmix.graph.reading.source import Source
 # A dense matrix of more nodes takes 20 GB; such networks are written as edge lists.
 MOST_NODES = 50_000
 _LONGEST_LINE = 1 << 26
+# As R and pandas write comparisons.
+_TRUTH = {b"true": 1.0, b"false": 0.0}
 _ARRAY_BYTES = 1 << 30
 # What is stored of a matrix: all of it (None), or its triangle with the diagonal (0) or without (-1).
 _SYMMETRIES = {b"general": None, b"symmetric": 0, b"skew-symmetric": -1}
@@ -77,6 +79,8 @@ def _number(field: bytes) -> float | None:
         return None
     if not field:
         return 0.0
+    if field.lower() in _TRUTH:
+        return _TRUTH[field.lower()]
     try:
         value = float(field)
     except ValueError:

@@ -1,7 +1,8 @@
-"""JSON: the node-link form of networkx and D3, Cytoscape's form, plain lists of pairs, and JSON lines of links.
+"""JSON: the node-link form of networkx and D3, plain lists of pairs, and JSON lines of links.
 
 `{"nodes": [{"id": ...}], "links": [{"source": ..., "target": ...}]}`, with "edges" for "links" as well. In D3 files
-whose nodes have no id, sources and targets are places in the list of nodes. Everything else is refused with its keys.
+whose nodes have no id, sources and targets are places in the list of nodes. `json_forms` turns other forms into this
+one; everything else is refused with its keys.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from blockmix.graph.attributes import NodeTable
 from blockmix.graph.edges import graph_from_ends, node_labels
 from blockmix.graph.graph import Graph
 from blockmix.graph.reading.dialect import USUAL_WEIGHTS
+from blockmix.graph.reading.formats.json_forms import as_lists
 from blockmix.graph.reading.named import with_table
 from blockmix.graph.reading.source import Source
 
@@ -33,15 +35,12 @@ def read_json(source: Source, weights: str | None = None, kind: str | None = Non
     `kind` is that of `graph.sides.making`.
     """
     found = _parsed(source)
+    key = next((key for key in _LINKS if isinstance(found, dict) and isinstance(found.get(key), list)), None)
+    listed = as_lists(found) if key is None else None
+    if listed is not None:
+        return _of_records(source, *listed, weights, kind)
     if isinstance(found, list):
         return _of_pairs(source, found, weights, kind)
-    elements = found.get("elements")
-    if isinstance(elements, dict):
-        # Cytoscape keeps the values of a node or link under "data".
-        return _of_records(
-            source, _unwrapped(elements.get("nodes")), _unwrapped(elements.get("edges")), weights, kind
-        )
-    key = next((key for key in _LINKS if isinstance(found.get(key), list)), None)
     if key is None:
         listed = ", ".join(readable(str(name)) for name in list(found)[:8]) or "none"
         _refuse(source, f"this JSON has no list of links; its keys are: {listed}")
@@ -85,12 +84,6 @@ def _value(source: Source, text: str, before: int) -> Any:
         ) from None
     except (RecursionError, ValueError):
         _refuse(source, "the JSON is nested too deeply or has a number that is too long")
-
-
-def _unwrapped(records: Any) -> Any:
-    if not isinstance(records, list):
-        return records
-    return [record.get("data") if isinstance(record, dict) else record for record in records]
 
 
 def _of_pairs(source: Source, pairs: list[Any], weights: str | None, kind: str | None) -> Graph:
@@ -146,7 +139,12 @@ def _of_records(source: Source, nodes: Any, links: Any, weights: str | None, kin
     values = None
     if weights is not None:
         values = _weights(source, [link.get(weights) for link in links], "link", f"value {readable(weights)}")
-    graph = _made(source, ends, names, "JSON node-link", extra, values, kind)
+    note = "JSON node-link"
+    unlisted = {str(end) for pair in ends for end in pair} - set(map(str, names)) if names else set()
+    if unlisted:
+        count = "1 node of a link is" if len(unlisted) == 1 else f"{len(unlisted):,} nodes of links are"
+        note += f"; {count} not in the list of nodes, such as {readable(min(unlisted))}"
+    graph = _made(source, ends, names, note, extra, values, kind)
     return graph if names is None or table is None else with_table(graph, names, table)
 
 
@@ -161,11 +159,17 @@ def _nodes(source: Source, nodes: Any) -> tuple[list[Any] | None, NodeTable | No
     if not all(isinstance(node, dict) for node in nodes):
         _refuse(source, "the list of nodes holds something that is neither a label nor an object")
     key = next((key for key in _IDS if nodes and all(_is_label(node.get(key)) for node in nodes)), None)
-    if key != "id" and not any("id" in node for node in nodes):
+    if key == "key":
+        # Graphology keeps the values of a node under "attributes".
+        nodes = [
+            {**node, **(node["attributes"] if isinstance(node.get("attributes"), dict) else {})}
+            for node in nodes
+        ]
+    elif key != "id" and not any("id" in node for node in nodes):
         # D3: links name places; the labels are the names, where all differ.
         labels = [node[key] for node in nodes] if key is not None else list(range(len(nodes)))
         return (labels if len(set(map(str, labels))) == len(labels) else list(range(len(nodes)))), None
-    if key != "id":
+    if key not in ("id", "key"):
         _refuse(source, "some nodes have an id that is text or a whole number, and others have none")
     columns: dict[str, list[Any]] = {}
     for place, node in enumerate(nodes):
@@ -192,7 +196,7 @@ def _made(
         isolated = None if names is None else node_labels(names, "nodes")
         notes = (*source.notes, f"read as {note}")
         if extra:
-            notes += (f"other values of {extra:,} links ignored",)
+            notes += (f"other values of {extra:,} link{'' if extra == 1 else 's'} ignored",)
         return graph_from_ends(flat, isolated, source=source.name, notes=notes, weights=weights, kind=kind)
     except GraphFormatError:
         raise
