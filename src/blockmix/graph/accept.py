@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -18,7 +19,8 @@ DATASET = "dataset:"
 MOST_OF_PAIRS = 3
 _TAKEN = (
     "a Graph, a networkx or igraph graph, a SciPy sparse matrix, a pandas or polars frame, an array or list of pairs, "
-    "a path, the folder of a saved network, an https address, an open file, or 'dataset:NAME'"
+    "a dictionary of neighbours, a path, the folder of a saved network, an https address, an open file, or "
+    "'dataset:NAME'"
 )
 
 
@@ -30,8 +32,8 @@ def as_graph(
 
     Arguments:
         network: a `Graph`, a networkx or igraph graph, a SciPy sparse matrix, a square NumPy array of at least three
-            rows, a pandas or polars frame with a link a row, an array or list of pairs of labels, a path, an https
-            address or an open file for `read_graph`, the folder of a network that `Graph.save` or `convert` wrote, "-"
+            rows, a pandas or polars frame with a link a row, an array or list of pairs of labels, records with named
+            ends, a dictionary of the neighbours of every node, a path, an https address or an open file for `read_graph`, the folder of a network that `Graph.save` or `convert` wrote, "-"
             for standard input, or "dataset:NAME" for a known network.
         nodes: labels of nodes that may have no link, or a table of them with attributes: see `read_graph`.
         threads: for reading a file.
@@ -68,6 +70,10 @@ def as_graph(
         graph = Graph.load(network)
         graph.check_links()
         return _with(graph, nodes)
+    if isinstance(network, str) and "\n" in network:
+        raise InputError(
+            "this text is not the name of a file; give io.StringIO(text) to read the links that are in it"
+        )
     if isinstance(network, str | os.PathLike) or is_file_object(network):
         from blockmix.graph.reading.read import read_graph
 
@@ -104,6 +110,8 @@ def _with(graph: Graph, nodes: Any) -> Graph:
 
 def _from_memory(network: Any, weights: Any, kind: str | None) -> Graph:
     """Make a network of an object of one of the libraries that people use, recognised by what it offers."""
+    if isinstance(network, type):
+        raise InputError(f"{network.__name__} is a class and not a network; give an object of it")
     if isinstance(network, Graph):
         if weights is not None:
             raise InputError(
@@ -120,13 +128,21 @@ def _from_memory(network: Any, weights: Any, kind: str | None) -> Graph:
         return Graph.from_igraph(network, weights, **given)
     if hasattr(network, "tocsr") and hasattr(network, "shape"):
         return Graph.from_scipy(network, weights=_of_matrix(weights), **given)
-    if hasattr(network, "columns") and hasattr(network, "__getitem__"):
-        return _from_frame(network, weights, kind)
+    from blockmix.graph.containers.collections import from_collection, from_mapping
+    from blockmix.graph.containers.frames import from_frame, from_structured, is_frame
+
     if isinstance(network, np.ndarray):
-        return _from_array(network, weights, given)
-    if isinstance(network, dict | bytes) or not hasattr(network, "__iter__"):
+        if network.dtype.names is not None:
+            return from_structured(network, weights, kind)
+        return _from_array(network, weights, kind)
+    if is_frame(network):
+        return from_frame(network, weights, kind)
+    found = from_mapping(network, weights, kind) if isinstance(network, Mapping) else None
+    if found is not None:
+        return found
+    if isinstance(network, Mapping | bytes) or not hasattr(network, "__iter__"):
         raise InputError(f"{type(network).__name__} is not a network; give {_TAKEN}")
-    return Graph.from_edges(cast(Any, network), weights=_of_pairs(weights), **given)
+    return from_collection(network, weights, kind)
 
 
 def _of_matrix(weights: Any) -> bool:
@@ -135,39 +151,28 @@ def _of_matrix(weights: Any) -> bool:
     raise InputError(f"weights={weights!r:.60}: the weights of a matrix are its entries; give True")
 
 
-def _of_pairs(weights: Any) -> Any:
-    if isinstance(weights, str | int) and not isinstance(weights, bool):
-        raise InputError(
-            f"weights={weights!r:.60}: give True for the third entry of every pair, or one number a pair"
-        )
-    return weights
-
-
-def _from_frame(frame: Any, weights: Any, kind: str | None) -> Graph:
-    from blockmix.graph.reading.dialect import Dialect
-    from blockmix.graph.reading.formats.parquet import chosen_columns, graph_of_frame
-
-    names = list(frame.columns)
-    if not all(isinstance(name, str) for name in names):
-        frame = frame.rename(columns=str)
-        names = list(frame.columns)
-    if len(set(names)) < len(names):
-        raise InputError("two columns of the frame have the same name; rename one of them")
-    dialect = Dialect.checked(None, None, None, weights)
-    places = chosen_columns(names, dialect, "data frame")
-    return graph_of_frame(frame, names, places, "data frame", (), kind=kind)
-
-
-def _from_array(array: Any, weights: Any, given: dict[str, Any]) -> Graph:
+def _from_array(array: Any, weights: Any, kind: str | None) -> Graph:
     """Make a network of an (m, 2) array of pairs, or of a square adjacency matrix."""
+    if np.ma.isMaskedArray(array) and np.ma.getmaskarray(array).any():
+        raise InputError(
+            "the array has masked entries; leave out their rows, for instance by numpy.ma.compress_rows"
+        )
     square = array.ndim == 2 and array.shape[0] == array.shape[1]
     if square and array.shape[0] > 2 and array.dtype.kind in "biuf":
-        import scipy.sparse
+        from blockmix.graph.containers.frames import of_matrix
 
-        return Graph.from_scipy(scipy.sparse.csr_array(array), weights=_of_matrix(weights), **given)
+        return of_matrix(array, None, _of_matrix(weights), kind)
+    from blockmix.graph.containers.collections import of_pairs
+
     if array.ndim == 2 and array.shape[1] > MOST_OF_PAIRS:
         raise InputError(
             f"an array of {array.shape[0]:,} x {array.shape[1]:,} holds neither pairs nor a square adjacency matrix; "
-            "if its first two columns are the pairs, give array[:, :2]"
+            + (
+                "if it has a row of each end, give array.T"
+                if array.shape[0] == 2
+                else "if its first two columns are the pairs, give array[:, :2]"
+            )
         )
-    return Graph.from_edges(array, weights=_of_pairs(weights), **given)
+    return Graph.from_edges(
+        array, weights=of_pairs(weights), directed=kind == DIRECTED, bipartite=kind == BIPARTITE
+    )

@@ -184,6 +184,9 @@ def from_scipy(
         raise InputError(f"an adjacency matrix is square, not of shape {matrix.shape}")
     if labels is not None and len(labels) != matrix.shape[0]:
         raise InputError(f"{len(labels)} labels were given for {matrix.shape[0]} nodes")
+    if matrix.dtype.kind in "iu" and matrix.dtype.itemsize < 8:
+        # Entries that are listed twice add up, and a sum that does not fit could be zero.
+        matrix = matrix.astype(np.int64)
     entries = scipy.sparse.csr_array(matrix)
     entries.sum_duplicates()
     if entries.dtype.kind in "fc" and np.isnan(entries.data).any():

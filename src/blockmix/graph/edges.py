@@ -195,6 +195,8 @@ def node_labels(values: Any, what: str) -> NDArray[Any]:
     if not isinstance(values, Iterable) or (isinstance(values, np.ndarray) and values.ndim != 1):
         raise InputError(f"{what} must be a sequence of labels, not {readable(str(values))}")
     array = values if isinstance(values, np.ndarray) else _as_array(list(values))
+    if array.dtype.kind == "c":
+        raise InputError(f"{what}: labels are integers or text, and these are complex numbers")
     if array.dtype.kind == "i" or (array.dtype.kind == "u" and (array < 2**63).all()):
         return np.ascontiguousarray(array, dtype=np.int64)
     if array.dtype.kind == "f":
@@ -243,9 +245,22 @@ def _plain(value: Any, what: str, place: int) -> Any:
         raise InputError(f"{what}: value {place} is missing ({value}); drop records without a label first")
     if isinstance(value, np.generic):
         value = value.item()
+    if isinstance(value, bytes):
+        value = _decoded(value, what, place)
+    if value == "":
+        raise InputError(f"{what}: value {place} is empty text; drop records without a label first")
     if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
         return int(value)
     return value
+
+
+def _decoded(value: bytes, what: str, place: int) -> str:
+    try:
+        return value.decode("utf-8")
+    except UnicodeDecodeError:
+        raise InputError(
+            f"{what}: value {place} is {readable(value)}, which is not UTF-8 text; decode it first"
+        ) from None
 
 
 def _number_objects(ends: NDArray[Any], isolated: NDArray[Any] | None) -> tuple[list[NDArray[Any]], Labels]:

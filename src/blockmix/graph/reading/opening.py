@@ -68,7 +68,8 @@ def open_input(given: FileLike) -> IO[bytes]:
             spool.close()
             raise
         return spool
-    return _open_path(Path(text))
+    path = Path(text)
+    return _open_path(path.expanduser() if text.startswith("~") and not path.exists() else path)
 
 
 def _open_path(path: Path) -> IO[bytes]:

@@ -18,9 +18,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockmix.errors import GraphFormatError, InputError
+<<<<<<< HEAD
 from blockmix.graph.reading.compression import MAGIC, NETWORK, Bounds, describe_damage, kind_of, unpacked
 from blockmix.graph.reading.opening import FileLike, name_of, open_input
 from blockmix.numerics.compile import checked_njit as njit
+=======
+from blockmix.graph.reading.compression import MAGIC, describe_damage, kind_of, unpacked
+from blockmix.graph.reading.opening import FileLike, is_file_object, name_of, open_input
+>>>>>>> 23e3aa6 (Dictionaries, records, sets, structured arrays, lazy and square frames are networks; small integers do not wrap to zero)
 
 BLOCK_BYTES = 4 << 20
 # No edge list has longer lines; without a bound a file without line ends would be read into memory whole.
@@ -48,7 +53,11 @@ class Source:
             self.kind = kind_of(self._read(0, 6))
             if self.size == 0 and not allow_empty:
                 raise GraphFormatError(
-                    "the file is empty", path=self.name, remedy="Write one link per line: two labels."
+                    "the file is empty",
+                    path=self.name,
+                    remedy="If it was read before, go back to its beginning: file.seek(0)."
+                    if is_file_object(given)
+                    else "Write one link per line: two labels.",
                 )
             self.head(6)
         except BaseException:
@@ -222,6 +231,8 @@ def _describe_error(error: BaseException, kind: str | None) -> tuple[str, str] |
         return f"the {kind} file {damage}", f"Download or copy it again{test}."
     if isinstance(error, OSError):
         return f"the file cannot be read ({error.strerror or error})", "Check the path and the disk."
+    if isinstance(error, ValueError) and "closed file" in str(error):
+        return "the file is closed", "Open it again, and close it after it was read."
     if isinstance(error, ValueError) and "null" in str(error):
         return "a path cannot hold a NUL character", "Check the name."
     if isinstance(error, UnicodeError):

@@ -85,6 +85,8 @@ def graph_of_frame(
 
 
 def _labels(column: Any, name: str, source: str) -> NDArray[Any]:
+    if isinstance(column, np.ndarray):
+        return node_labels(column, f"{source}, column {name!r}")
     missing = column.isna().to_numpy() if hasattr(column, "isna") else column.is_null().to_numpy()
     if missing.any():
         raise GraphFormatError(
@@ -98,7 +100,7 @@ def _labels(column: Any, name: str, source: str) -> NDArray[Any]:
 
 def read_weights(column: Any, name: str, source: str) -> NDArray[np.float64]:
     """Return a column of weights, which must be numbers above zero; in errors the row is counted from 1."""
-    values = column.to_numpy()
+    values = column if isinstance(column, np.ndarray) else column.to_numpy()
     if values.dtype.kind not in "iuf":
         raise GraphFormatError(
             f"weights: column {readable(name)} is not of numbers",
