@@ -33,8 +33,9 @@ def as_graph(
     Arguments:
         network: a `Graph`, a networkx or igraph graph, a SciPy sparse matrix, a square NumPy array of at least three
             rows, a pandas or polars frame with a link a row, an array or list of pairs of labels, records with named
-            ends, a dictionary of the neighbours of every node, a path, an https address or an open file for `read_graph`, the folder of a network that `Graph.save` or `convert` wrote, "-"
-            for standard input, or "dataset:NAME" for a known network.
+            ends, a dictionary of the neighbours of every node, a path, an https address or an open file for
+            `read_graph`, the folder of a network that `Graph.save` or `convert` wrote, "-" for standard input, or
+            "dataset:NAME" for a known network.
         nodes: labels of nodes that may have no link, or a table of them with attributes: see `read_graph`.
         threads: for reading a file.
         weights: where the weights of the links are: the name or number of a column, the name of an attribute, True for
