@@ -87,6 +87,7 @@ def test_what_is_no_list_of_links_is_named(text, what):
             (1, 2),
         ),
         ("id1\tid2\tid3\n1\t2\t3\n2\t3\t4\n", "more than two labels a line", (1, 2)),
+        ("1\t2\t3\t4\t5\t6\t7\n8\t9\t10\t11\t12\t13\t14\n", "more than two labels a line", (1, 2)),
         (
             "4\nalpha 0 1 2 3\nbeta 1 0 2 3\ngamma 2 2 0 1\ndelta 3 3 1 0\n",
             "a name and numbers a line",

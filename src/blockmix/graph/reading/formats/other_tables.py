@@ -30,6 +30,8 @@ _SHARED, _FEWEST_NUMBERS = 0.5, 10
 _FEWEST_OWN = 20
 # Lines of so many different lengths are no table, if the longest has so many fields.
 _LENGTHS, _LONGEST = 3, 5
+# Whole numbers in a line, all different, that are more than two labels with weights and times.
+_GROUP = 7
 
 
 class Lookalike(NamedTuple):
@@ -53,7 +55,7 @@ def no_links(rows: Rows, bipartite: bool = False) -> Lookalike | None:
         return named
     checks: Sequence[Callable[[Rows], Lookalike | None]] = (
         _named_square, _colons, _cytoscape, _repeated_names, _nodes, _incidences, _labels_behind, _ragged,
-        _more_labels, _measured,
+        _more_labels, _groups, _measured,
     )  # fmt: skip
     return next(filter(None, (check(rows) for check in checks)), None)
 
@@ -108,6 +110,14 @@ def _more_labels(rows: Rows) -> Lookalike | None:
     if len(third) < _FEWEST_LABELS or any(map(_NUMBER.fullmatch, third)):
         return None
     return _several("all of one kind") if len(third & labels) >= _SHARED * len(third) else None
+
+
+def _groups(rows: Rows) -> Lookalike | None:
+    """Find lines of many whole numbers, all different: groups of nodes, or a node and its neighbours."""
+    rows = [without_remark(row) for row in rows]
+    if any(len(row) < _GROUP or len(set(row)) < len(row) for row in rows):
+        return None
+    return _several("all of one kind") if all(field.isdigit() for row in rows for field in row) else None
 
 
 def _communities(rows: Rows) -> Lookalike | None:
