@@ -89,6 +89,19 @@ def test_a_bar_on_a_terminal_shows_the_run_and_leaves_the_screen_tidy(stderr_as)
     assert shown.rstrip("\r").count("\x1b[?25h") >= 1
 
 
+def test_what_is_missing_is_not_cut_on_a_terminal_of_80_columns(stderr_as, monkeypatch):
+    terminal = stderr_as(Terminal())
+    monkeypatch.setenv("COLUMNS", "80")
+    bar = Bar()
+    missing = "R-hat above 1.05 for 34%, 120 effective samples"
+    bar.update(Report(10_820, False, 60.0, 18_400.0, None, 340.0, SCORES, missing, 1.0))
+    bar.close()
+    shown = terminal.getvalue()
+    assert f"up to 6 min left; missing: {missing}" in shown
+    assert "sampling  sweep 10,820  18 k updates/s" in shown
+    assert "…" not in shown
+
+
 def test_a_bar_moves_where_the_end_is_not_known(stderr_as):
     terminal = stderr_as(Terminal())
     bar = Bar()

@@ -9,6 +9,7 @@ import blockmix as bm
 from blockmix import InputError, load
 from blockmix.posterior.merge import merge_chains
 from blockmix.posterior.posterior import HeldOutPairs, Posterior
+from blockmix.posterior.predictive.words import calibration_text
 from blockmix.posterior.structure import (
     disassortative,
     first_line,
@@ -91,6 +92,16 @@ def test_the_sentence_follows_the_comparison_with_the_null_model(two_chains, pro
     assert said in structure_text(post)
     serious = [r for r in remarks(post) if r.serious and "Held-out pairs are predicted" in r.headline]
     assert bool(serious) == ("no better" in said or "worse" in said)
+
+
+def test_too_few_held_out_pairs_do_not_show_that_predictions_are_right(two_chains):
+    few = scored(two_chains, [True] * 4 + [False] * 4, [0.3] * 8)
+    assert (
+        calibration_text(few)
+        == "Not known: 4 links and 4 non-links were held out, too few to check predictions."
+    )
+    enough = scored(two_chains, [True] * 10 + [False] * 10, [0.3] * 20)
+    assert "Not known" not in calibration_text(enough)
 
 
 @pytest.mark.parametrize(("links", "said"), [(9, "9 links and 10 non-links"), (1, "1 link and 10 non-links")])

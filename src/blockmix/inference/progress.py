@@ -6,7 +6,7 @@ import sys
 import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from blockmix.evaluate import Scores
@@ -23,6 +23,10 @@ LOOK_BACK = 30
 LEAST_SECONDS, LEAST_SWEEPS = 1.0, 5
 # Times left whose ratio is above this are given as one.
 CLOSE = 0.8
+# A run that may end within so many seconds has no least time left that is worth reading.
+SOON = 10.0
+# On narrower terminals the scores are left out of the live line.
+WIDE = 110
 
 
 @dataclass(frozen=True)
@@ -123,11 +127,13 @@ def seconds_in_words(least: float | None, most: float | None, estimate: bool) ->
 
     >>> seconds_in_words(11.9, 12.3, True), seconds_in_words(20.0, 540.0, True), seconds_in_words(12.0, 12.0, False)
     ('about 12 s left', '20 s to 9 min left', '12 s left')
+    >>> seconds_in_words(0.3, 540.0, True)
+    'up to 9 min left'
     """
     if most is None:
         return ""
     if estimate and least is not None and least < CLOSE * most and duration(least) != duration(most):
-        return f"{duration(least)} to {duration(most)} left"
+        return f"{f'{duration(least)} ' if least >= SOON else 'up '}to {duration(most)} left"
     return f"{'about ' if estimate else ''}{duration(most)} left"
 
 
@@ -158,16 +164,25 @@ class Bar:
     """A live bar on a terminal."""
 
     def __init__(self) -> None:
-        from rich.console import Console
+        from rich.console import Console, Group
+        from rich.live import Live
         from rich.progress import BarColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
         from rich.progress import Progress as RichProgress
+        from rich.text import Text
 
+        console = Console(stderr=True)
+        self._wide = console.width >= WIDE
         self._bar = RichProgress(
             SpinnerColumn(), TextColumn("{task.description}"), BarColumn(bar_width=24), TimeElapsedColumn(),
-            TextColumn("{task.fields[left]}"), console=Console(stderr=True), transient=True,
+            console=console,
         )  # fmt: skip
-        self._task = self._bar.add_task("starting", total=None, left="")
-        self._bar.start()
+        self._task = self._bar.add_task("starting", total=None)
+        # A line of its own: beside the bar it would be cut, and what is missing with it.
+        self._left = Text(no_wrap=True, overflow="ellipsis")
+        self._live = Live(
+            Group(self._bar, self._left), console=console, transient=True, refresh_per_second=10
+        )
+        self._live.start()
         self._shown = 0.0
 
     def waiting(self, text: str) -> None:
@@ -181,12 +196,14 @@ class Bar:
             return
         self._shown = now
         left = time_left(report)
+        self._left.plain = f"  {left}" if left else ""
         done = {} if report.share is None else {"total": 1.0, "completed": report.share}
-        self._bar.update(self._task, description=describe(report), left=left, **done)  # type: ignore[arg-type]
+        line = describe(report if self._wide else replace(report, scores=None))
+        self._bar.update(self._task, description=line, **done)  # type: ignore[arg-type]
 
     def close(self) -> None:
         """Remove the bar."""
-        self._bar.stop()
+        self._live.stop()
 
 
 class NotebookBar:

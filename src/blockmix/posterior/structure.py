@@ -32,8 +32,8 @@ def structure_text(post: Posterior) -> str:
         return "Not compared with chance: nothing was held out."
     if null.verdict == "too few":
         return (
-            f"Too few pairs were held out to compare with chance: {_kinds(post)}, where {ENOUGH} of each are needed. "
-            "Hold out a larger share (held_out, --held-out)."
+            f"Too few pairs were held out to compare with chance: {held_out_kinds(post)}, where {ENOUGH} of each are "
+            "needed. Hold out a larger share (held_out, --held-out)."
         )
     alone = "the density alone" if null.null == "density" else "the degrees alone"
     losses = f"log loss {null.log_loss:.4g} against {null.null_log_loss:.4g}"
@@ -45,7 +45,7 @@ def structure_text(post: Posterior) -> str:
     return f"Held-out pairs are predicted no better than by {alone} ({losses}, within two standard errors).{hubs}"
 
 
-def _kinds(post: Posterior) -> str:
+def held_out_kinds(post: Posterior) -> str:
     """Return how many links and non-links were held out, in words."""
     links, non_links = (0, 0) if post.scores is None else (post.scores.n_links, post.scores.n_non_links)
     return (

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from blockmix.posterior.structure import held_out_kinds
+
 if TYPE_CHECKING:
     from blockmix.posterior.posterior import Posterior
 
@@ -51,4 +53,6 @@ def calibration_text(post: Posterior) -> str:
     if not scored(post):
         return "Not known: both links and non-links must be held out to check predictions."
     found = " ".join(text for text in (range_text(post), degree_text(post)) if text)
+    if not found and post.null is not None and post.null.verdict == "too few":
+        return f"Not known: {held_out_kinds(post)} were held out, too few to check predictions."
     return found or "Predicted link probabilities agree with held-out pairs, by range and by degree."
