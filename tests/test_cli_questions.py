@@ -165,6 +165,14 @@ def test_a_truth_of_nodes_and_groups_is_recognised_and_said(folder, tmp_path):
     assert "ONMI  1.000" in done.stdout
     record = json.loads(blockmix("evaluate", folder / "run", "--truth", truth, "--json").stdout)
     assert record["truth_layout"] == "nodes"
+    truth.write_text("".join("\t".join(f"p{a}" for a in range(8 * g, 8 * g + 8)) + "\n" for g in range(3)))
+    done = blockmix("evaluate", folder / "run", "--truth", truth)
+    assert "read as a community a line, 3 groups (--truth-layout nodes" in " ".join(done.stderr.split())
+    assert "ONMI  1.000" in done.stdout
+    assert (
+        "read as"
+        not in blockmix("evaluate", folder / "run", "--truth", truth, "--truth-layout", "communities").stderr
+    )
 
 
 @pytest.mark.parametrize(

@@ -325,3 +325,19 @@ def test_every_line_of_the_examples_is_in_the_help_as_it_was_written(name):
     examples = [line for line in examples if line.startswith(("blockmix ", "echo "))]
     assert examples
     assert [line for line in examples if line not in shown] == []
+
+
+def test_no_line_of_a_help_text_is_broken_on_a_terminal_of_80_columns():
+    """Lines behind the first are kept as they are written, so that a longer one would go on in the next."""
+    wide = {
+        (name, line)
+        for name, command in get_command(app).commands.items()
+        for line in (command.help or "").splitlines()[1:]
+        if len(line) > 78
+    }
+    assert wide == set()
+
+
+def test_every_command_has_examples():
+    without = [n for n, c in get_command(app).commands.items() if f"blockmix {n}" not in (c.help or "")]
+    assert without == []

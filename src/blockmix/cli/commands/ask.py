@@ -127,25 +127,25 @@ def ask(
     """Answer a question about a result.
 
     \b
-      blockmix ask run node ann          the communities of a node, with intervals
-      blockmix ask run members 3         the strongest members of a community
-      blockmix ask run roles 3           its hubs and connectors
-      blockmix ask run bridges           nodes that surely belong to several communities
-      blockmix ask run similar ann       the nodes most like one
-      blockmix ask run none              nodes in no clear community
-      blockmix ask run pair ann bob      link probability, shared communities, where a link is made
-      blockmix ask run missing           the most likely links that are not there
-      blockmix ask run missing ann       those of a node
-      blockmix ask run surprising        the least likely links that are there
-      blockmix ask run overlap           communities that share members, nest, or could be one
-      blockmix ask run quality           density, conductance and modularity of each community
-      blockmix ask run names             a name for each community, by its members
-      blockmix ask run names dept        the same by an attribute of the nodes
-      blockmix ask run attribute dept    whether communities go with an attribute of the nodes
-      blockmix ask run subgraph 3        the links between the members of a community
-      blockmix ask run compare run2      which communities two results share
-      blockmix ask run moved run2        nodes that are in another community there
-      blockmix ask run place ann bob     where a new node with these links belongs
+      blockmix ask run node ann        the communities of a node, with intervals
+      blockmix ask run members 3       the strongest members of a community
+      blockmix ask run roles 3         its hubs and connectors
+      blockmix ask run bridges         nodes that surely belong to several
+      blockmix ask run similar ann     the nodes most like one
+      blockmix ask run none            nodes in no clear community
+      blockmix ask run pair ann bob    link probability, shared communities
+      blockmix ask run missing         the most likely links that are not there
+      blockmix ask run missing ann     those of a node
+      blockmix ask run surprising      the least likely links that are there
+      blockmix ask run overlap         communities that share members or nest
+      blockmix ask run quality         density, conductance, modularity of each
+      blockmix ask run names           a name for each, by its members
+      blockmix ask run names dept      the same by an attribute of the nodes
+      blockmix ask run attribute dept  do communities go with an attribute?
+      blockmix ask run subgraph 3      the links between the members of one
+      blockmix ask run compare run2    which communities two results share
+      blockmix ask run moved run2      nodes that are in another one there
+      blockmix ask run place ann bob   where a new node with these links belongs
     """
     from blockmix.posterior.storage import load
 

@@ -38,9 +38,12 @@ def export(
     """Write a result for other programs.
 
     \b
-      blockmix export run network.graphml       Gephi, Cytoscape, yEd: nodes with their memberships
-      blockmix export run memberships.parquet   Spark, DuckDB, R: node, community, mean, sd, interval
-      blockmix export run memberships.csv       spreadsheets
+      blockmix export run network.graphml      Gephi, Cytoscape, yEd
+      blockmix export run memberships.parquet  Spark, DuckDB, R
+      blockmix export run memberships.csv      spreadsheets
+
+    GraphML has the network, with the memberships of its nodes. Tables have a
+    row for every membership: node, community, mean, sd and interval.
     """
     from blockmix.posterior.storage import load
 

@@ -49,8 +49,8 @@ def partition(
 ) -> None:
     """Find communities without overlap, fast: the partition that fit starts from.
 
-    One community a line, the largest first, its labels separated by tabs. There is no
-    uncertainty in it, and it finds groups in random networks too: that is what fit is for.
+    One community a line, the largest first, its labels separated by tabs. It
+    has no uncertainty, and finds groups in random networks too: see fit.
 
     \b
       blockmix partition edges.txt                  one community a line

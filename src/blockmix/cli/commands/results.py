@@ -124,10 +124,12 @@ def evaluate(
 
     post = load(result)
     file = _read_truth(truth, post, layout)
-    if layout == "auto" and file.layout == "nodes":
+    if layout == "auto":
+        read, other = ("a node and its group a line", "communities") if file.layout == "nodes" else (
+            "a community a line", "nodes"
+        )  # fmt: skip
         warn(
-            f"{truth}: read as a node and its group a line, {len(file.communities):,} groups "
-            "(--truth-layout communities reads it as a community a line)"
+            f"{truth}: read as {read}, {len(file.communities):,} groups (--truth-layout {other} reads it the other way)"
         )
     if file.n_unknown:
         warn(

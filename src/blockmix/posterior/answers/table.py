@@ -74,6 +74,8 @@ class Answer:
             ).rstrip()
             for i in range(shown + 1)
         ]
+        if not len(self):
+            lines.append("(none)")
         if len(self) > shown:
             lines.append(f"... {len(self):,} rows in all")
         return "\n".join([*lines, *([self.note] if self.note else [])])
