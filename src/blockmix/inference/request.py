@@ -63,6 +63,8 @@ RIGHT_NAMES = {
     "sampler": ("method", "algorithm", "engine"),
     "init": ("initial", "start_from", "init_partition"),
     "checkpoint": ("output", "folder", "checkpoint_dir", "out"),
+    "weights": ("weight", "edge_weight", "edge_weights", "weight_column"),
+    "directed": ("is_directed",),
     "nodes": ("node_table", "node_attributes", "attributes"),
 }
 _MEANT = {wrong: right for right, others in RIGHT_NAMES.items() for wrong in others}
