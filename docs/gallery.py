@@ -34,6 +34,21 @@ def _overlapping() -> Any:
     return bm.planted(400, 8, degree=16, overlap=(1, 2), seed=4).graph
 
 
+def _map() -> Any:
+    import blockmix as bm
+
+    return bm.planted(6000, 60, degree=14, overlap=(1, 2), seed=6).graph
+
+
+def _letters() -> Any:
+    import blockmix as bm
+
+    made = bm.planted(
+        150, 5, degree=10, directed=True, degrees="gamma", rho=2.0, overlap=(1, 1), mixing=0.1, seed=2
+    )
+    return made.graph
+
+
 def _no_structure() -> Any:
     import numpy as np
 
@@ -51,6 +66,12 @@ ENTRIES = {
         "Eight planted communities that overlap",
         _overlapping,
         {"communities": 8, "sweeps": 600, "chains": 4},
+    ),
+    "map": Entry("A map of 6,000 nodes", _map, {"communities": 70, "sweeps": 200, "chains": 2}),
+    "letters": Entry(
+        "Senders and receivers",
+        _letters,
+        {"communities": 5, "model": "popularity", "sweeps": 600, "chains": 4},
     ),
     "no-structure": Entry(
         "A random network without communities",

@@ -23,6 +23,17 @@ function ghostsOf(node) {
     .slice(0, 3);
 }
 
+/** What a node of a network with two sides is: its role, what its links do, and the same node in the other role. */
+function roleOf(node) {
+  if (!core.sides) return { what: "", linked: "Linked to", other: null };
+  const { first, directed } = core.sides;
+  const isFirst = node < first;
+  if (!directed) return { what: `of the ${isFirst ? "first" : "second"} kind, `, linked: "Linked to", other: null };
+  return isFirst
+    ? { what: "as a sender, ", linked: "Sends links to", other: node + first, as: "As a receiver" }
+    : { what: "as a receiver, ", linked: "Receives links from", other: node - first, as: "As a sender" };
+}
+
 /** Show a node; returns its position, or null if the file does not hold it. */
 export async function nodeCard(node) {
   const data = await everything();
@@ -38,15 +49,16 @@ export async function nodeCard(node) {
   const degree = data.degree[position];
   const held = links.length < degree ? `, ${number(links.length)} of them in this file` : "";
   const ghosts = ghostsOf(node);
+  const role = roleOf(node);
   fill(
     byId("card"),
     h("h3", { id: "card-title" }, data.label(position)),
-    h("p", { class: "note" }, `${number(degree)} ${degree === 1 ? "link" : "links"}${held}`),
+    h("p", { class: "note" }, `${role.what}${number(degree)} ${degree === 1 ? "link" : "links"}${held}`),
     h("h4", {}, `Share of its links, with ${percent(core.level)} interval`),
     shares.length
       ? h("ul", { class: "shares" }, shares.map(share))
       : h("p", { class: "note" }, "No membership is large enough to be listed."),
-    h("h4", {}, "Linked to"),
+    h("h4", {}, role.linked),
     h(
       "p",
       { class: "buttons" },
@@ -62,6 +74,7 @@ export async function nodeCard(node) {
       "p",
       { class: "buttons" },
       h("button", { type: "button", class: "plain", id: "hold", onclick: () => holdNode(node, data.label(position)) }, "Compare with another node"),
+      role.other === null || data.position(role.other) < 0 ? null : plainButton(role.as, () => choose.node(role.other)),
       plainButton("Close", () => choose.node(null), "Close the card"),
     ),
   );

@@ -9,8 +9,12 @@ const [FEW_NAMES, FEWEST_NAMES, USUAL_AREA] = [22, 7, 500000];
 const LONGEST = 26;
 // Discs that names keep clear of, at most: each frame compares every name with every disc.
 const MOST_OBSTACLES = 2000;
+// Names that are tried in a frame, while frames are slow and else, and widths of texts that are kept.
+const [FEWEST_TRIES, MOST_TRIES, MOST_WIDTHS] = [120, 600, 20000];
 
+const font = (weight, tall) => `${weight} ${tall}px system-ui, sans-serif`;
 const overlaps = (a, b) => a[0] < b[2] && b[0] < a[2] && a[1] < b[3] && b[1] < a[3];
+const memberCount = (community) => core.communities.members[rowOf(community)];
 const cut = (text) => (text.length > LONGEST ? `${text.slice(0, LONGEST - 1)}…` : text);
 
 export class Lettering {
@@ -18,6 +22,8 @@ export class Lettering {
     this.canvas = canvas;
     this.context = canvas.getContext("2d", { willReadFrequently: true });
     this.placed = [];
+    this.widths = new Map();
+    this.sorted = null;
   }
 
   resize(width, height) {
@@ -32,10 +38,10 @@ export class Lettering {
     this.placed = [];
     this.discs = near && near.length <= MOST_OBSTACLES ? this.seenDiscs(scene, camera, near) : [];
     this.look = look;
-    this.tries = hurried ? 120 : 600;
-    if (near) this.nodeNames(scene, camera, near, choice);
+    const most = hurried ? FEWEST_TRIES : MOST_TRIES;
+    if (near) this.nodeNames(scene, camera, near, choice, most);
     const spacious = near && near.length && this.typicalRadius(scene, camera, near) > 4.5 * look.ratio;
-    if (!spacious || scene.kind === "map") this.communityNames(scene, camera, choice);
+    if (!spacious || scene.kind === "map") this.communityNames(scene, camera, choice, most);
   }
 
   typicalRadius(scene, camera, near) {
@@ -47,7 +53,7 @@ export class Lettering {
     return rows.map((row) => [...camera.toScreen(scene.x[row], scene.y[row]), scene.radius[row] * camera.zoom]);
   }
 
-  nodeNames(scene, camera, rows, choice) {
+  nodeNames(scene, camera, rows, choice, most) {
     const { ratio } = this.look;
     const chosen = choice.nodes.map((p) => scene.row(p)).filter((row) => row !== undefined);
     for (const row of chosen) this.nodeName(scene, camera, row, true);
@@ -55,8 +61,8 @@ export class Lettering {
     const large = rows.filter((row) => scene.radius[row] * camera.zoom >= tiny && !chosen.includes(row));
     const front = (row) => stateOf(scene.nodes, scene.position(row), choice) !== DIMMED;
     large.sort((a, b) => scene.radius[b] - scene.radius[a]);
-    for (const row of large.filter(front)) {
-      if (this.placed.length >= MOST_NAMES || this.tries-- <= 0) return;
+    for (const row of large.filter(front).slice(0, most)) {
+      if (this.placed.length >= MOST_NAMES) return;
       this.nodeName(scene, camera, row, false);
     }
   }
@@ -69,13 +75,13 @@ export class Lettering {
   }
 
   /** Communities: the largest first; while everything is far away, the largest of each region first of all. */
-  communityNames(scene, camera, choice) {
+  communityNames(scene, camera, choice, tries) {
     const { ratio } = this.look;
     const near = camera.zoom / camera.whole;
     const places = this.communityPlaces(scene, camera);
     const first = near < 1.9 && core.regions ? new Set(this.regionNames(scene, camera, places)) : new Set();
     const most = Math.min(MOST_NAMES, this.few(camera) * near ** 1.5);
-    for (const { community, x, y, size } of places) {
+    for (const { community, x, y, size } of choice.only === null ? places.slice(0, tries) : places) {
       if (this.placed.length >= most) return;
       if (first.has(community) || (choice.only !== null && community !== choice.only)) continue;
       const height = Math.max(11.5, Math.min(17, (0.3 * size) / ratio));
@@ -101,12 +107,24 @@ export class Lettering {
     };
     if (scene.map) {
       const { numbers, x, y, radius } = scene.map;
-      numbers.forEach((k, i) => rowOf(k) !== undefined && add(k, ...camera.toScreen(x[i], y[i]), radius[i] * camera.zoom));
-    } else if (scene.centres) {
+      for (const i of this.largestFirst(scene)) add(numbers[i], ...camera.toScreen(x[i], y[i]), radius[i] * camera.zoom);
+      return found;
+    }
+    if (scene.centres) {
       for (const { community, x, y, size, line } of this.linesAbove(scene, camera)) add(community, x, line ?? y, size);
     }
-    const members = (k) => core.communities.members[rowOf(k)];
-    return found.sort((a, b) => members(b.community) - members(a.community) || a.community - b.community);
+    return found.sort((a, b) => memberCount(b.community) - memberCount(a.community) || a.community - b.community);
+  }
+
+  /** Discs of the listed communities of a map, sorted once for all frames of a scene. */
+  largestFirst(scene) {
+    if (this.sorted?.scene !== scene) {
+      const { numbers } = scene.map;
+      const discs = Array.from(numbers.keys()).filter((i) => rowOf(numbers[i]) !== undefined);
+      discs.sort((a, b) => memberCount(numbers[b]) - memberCount(numbers[a]) || numbers[a] - numbers[b]);
+      this.sorted = { scene, discs };
+    }
+    return this.sorted.discs;
   }
 
   /** Communities of a drawn network on the screen; `line` is above the nodes, if no other community is nearer there. */
@@ -130,8 +148,7 @@ export class Lettering {
     for (const communities of core.regions) {
       const shown = communities.map((k) => known.get(k)).filter(Boolean);
       if (communities.length < 2 || !shown.length || named.length >= this.few(camera) / 2) continue;
-      const members = ({ community }) => core.communities.members[rowOf(community)];
-      const largest = shown.reduce((a, b) => (members(b) > members(a) ? b : a));
+      const largest = shown.reduce((a, b) => (memberCount(b.community) > memberCount(a.community) ? b : a));
       this.write({ ...largest, text: this.nameOf(largest.community), size: 0, height: 14, weight: 700, middle: true });
       named.push(largest.community);
     }
@@ -141,12 +158,12 @@ export class Lettering {
   write({ text, x, y, size, height, weight, middle = false, always = false }) {
     const { context, look } = this;
     const tall = height * look.ratio;
-    context.font = `${weight} ${tall}px system-ui, sans-serif`;
-    const width = context.measureText(text).width;
+    const width = tall * this.widthOf(text, weight);
     const spot = this.room({ x, y, size, width, tall, middle });
     if (!spot && !always) return;
     const [left, base] = spot ?? [x - width / 2, y + tall / 3];
     this.placed.push({ box: [left - 3, base - tall, left + width + 3, base + 0.3 * tall], text, left, base, tall, weight });
+    context.font = font(weight, tall);
     context.lineWidth = 3.6 * look.ratio;
     context.lineJoin = "round";
     context.strokeStyle = look.paper;
@@ -155,6 +172,17 @@ export class Lettering {
     context.strokeText(text, left, base);
     context.globalAlpha = 1;
     context.fillText(text, left, base);
+  }
+
+  /** The width of a text, in heights; most names of a frame were there in the one before. */
+  widthOf(text, weight) {
+    const key = `${weight} ${text}`;
+    if (!this.widths.has(key)) {
+      if (this.widths.size >= MOST_WIDTHS) this.widths.clear();
+      this.context.font = font(weight, 100);
+      this.widths.set(key, this.context.measureText(text).width / 100);
+    }
+    return this.widths.get(key);
   }
 
   /** Where a name has room beside its disc, or at its place: clear of other names and of discs; null if nowhere. */

@@ -24,13 +24,16 @@ function startStage() {
       picked: (row, community) => (row === null ? choose.community(community) : choose.node(numberAt(row))),
       hovered: tip,
       cleared: clear,
+      lost: () => fail("The browser took the graphics away, so the picture stands still: load the page again to have the map back."),
     });
   } catch {
     fail();
   }
 }
 
-function fail() {
+const NO_WEBGL = "This browser offers no WebGL 2, so the picture stands still.";
+
+function fail(why = NO_WEBGL) {
   state.stage = null;
   byId("stage").hidden = true;
   byId("still").hidden = false;
@@ -38,7 +41,7 @@ function fail() {
   byId("whole").parentElement.hidden = true;
   byId("save-png").hidden = true;
   for (const name of ["links", "ghosts"]) byId(`show-${name}`).parentElement.hidden = true;
-  remark("This browser offers no WebGL 2, so the picture stands still. Search, lists and tables work as usual.");
+  remark(`${why} Search, lists and tables work as usual.`);
 }
 
 /** A line at the bottom of the picture; none if the text is empty. */
@@ -303,5 +306,4 @@ export function startNetwork() {
     fail();
     document.documentElement.dataset.drawn = "still";
   });
-  document.documentElement.dataset.ready = "true";
 }

@@ -32,12 +32,10 @@ export class Painter {
     this.gl = gl;
     // Sums of many points need more than eight bits; where a browser has no such target they are blended as they come.
     this.sums = gl.getExtension("EXT_color_buffer_float") || gl.getExtension("EXT_color_buffer_half_float");
-    this.programs = {};
-    for (const name of ["points", "density", "discs", "lines"]) {
-      const program = compile(gl, shaders[name]);
-      this.programs[name] = { program, attributes: {}, uniforms: {} };
-    }
-    for (const [name, entry] of Object.entries(this.programs)) this.describe(name, entry);
+    // Compiled while the page goes on: only to ask about a program waits for the graphics.
+    this.programs = Object.fromEntries(
+      Object.entries(shaders).map(([name, source]) => [name, { program: compile(gl, source), attributes: null, uniforms: {} }]),
+    );
     this.corners = this.buffer(CORNERS);
     this.layers = { places: null, colours: null, discs: null, lines: null };
     this.counts = { points: 0, discs: 0, lines: 0 };
@@ -45,10 +43,19 @@ export class Painter {
     gl.enable(gl.BLEND);
   }
 
-  describe(name, entry) {
+  /** Throws if the graphics cannot run the programs. */
+  check() {
+    for (const name of Object.keys(this.programs)) this.describe(name);
+  }
+
+  /** Ask for the places of what a program reads, once; throws if it could not be compiled. */
+  describe(name) {
     const { gl } = this;
+    const entry = this.programs[name];
     const { program } = entry;
+    if (entry.attributes) return entry;
     if (!gl.getProgramParameter(program, gl.LINK_STATUS)) throw new Error(`${name}: ${gl.getProgramInfoLog(program)}`);
+    entry.attributes = {};
     for (let i = 0; i < gl.getProgramParameter(program, gl.ACTIVE_ATTRIBUTES); i++) {
       const found = gl.getActiveAttrib(program, i).name;
       entry.attributes[found] = gl.getAttribLocation(program, found);
@@ -57,6 +64,7 @@ export class Painter {
       const found = gl.getActiveUniform(program, i).name.replace("[0]", "");
       entry.uniforms[found] = gl.getUniformLocation(program, found);
     }
+    return entry;
   }
 
   buffer(data, old = null) {
@@ -118,7 +126,7 @@ export class Painter {
 
   use(name, camera) {
     const { gl } = this;
-    const entry = this.programs[name];
+    const entry = this.describe(name);
     gl.useProgram(entry.program);
     if (camera) {
       gl.uniform2f(entry.uniforms.centre, camera.x, camera.y);

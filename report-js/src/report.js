@@ -7,11 +7,13 @@ import { bridgeTable, communityTable } from "./tables.js";
 import { startTheme } from "./theme.js";
 import { startTraces } from "./traces.js";
 
-startTheme();
-startPrinting();
-startContents();
-startSearch();
-communityTable();
-bridgeTable();
-startTraces();
-startNetwork();
+// The map comes second: its data are opened and its graphics get ready while the other parts are made.
+const parts = [startTheme, startNetwork, startPrinting, startContents, startSearch, communityTable, bridgeTable, startTraces];
+for (const start of parts) {
+  try {
+    start();
+  } catch (error) {
+    console.error(error);
+  }
+}
+document.documentElement.dataset.ready = "true";

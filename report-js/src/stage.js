@@ -23,7 +23,7 @@ const NONE = { nodes: [], near: null, only: null, threshold: core.threshold, lin
 
 export class Stage {
   /** Throws where there is no WebGL. `ink()` gives the colours of the page; the others are told of rows and places. */
-  constructor(container, { ink, picked, hovered, cleared }) {
+  constructor(container, { ink, picked, hovered, cleared, lost }) {
     this.container = container;
     this.ink = ink;
     this.told = { picked, hovered, cleared };
@@ -32,6 +32,7 @@ export class Stage {
     const [width, height] = this.size();
     for (const canvas of canvases) Object.assign(canvas, { width, height });
     this.painter = new Painter(canvases[0]);
+    canvases[0].addEventListener("webglcontextlost", lost);
     this.lettering = new Lettering(canvases[1]);
     this.camera = new Camera();
     this.scene = null;
@@ -82,8 +83,9 @@ export class Stage {
     this.ask();
   }
 
-  /** Show a scene, all of it. */
+  /** Show a scene, all of it; throws if the graphics cannot. */
   show(scene) {
+    this.painter.check();
     this.scene = scene;
     this.renew();
     this.points = new Points(scene);

@@ -15,6 +15,8 @@ from blockmix.posterior.answers import of_links
 from blockmix.posterior.answers.attributes import attribute_cells
 from blockmix.posterior.answers.of_communities import induced
 
+TOPICS = ("Bees", "Rain-fall", "Öl", "Jazz", "Salt")
+
 
 @pytest.fixture(scope="module")
 def planted():
@@ -27,6 +29,8 @@ def planted():
     nodes = {
         "id": list(made.graph.labels), "club": [f"c{k}" for k in home], "coin": rng.integers(0, 2, 150).astype(str),
         "age": (20 + 10 * (home == 2) + rng.normal(size=150)).tolist(),
+        # Each node has a text of its own; three in four name their topic, and all have a word in common.
+        "title": [f"{TOPICS[k] if i % 4 else 'Of'} and N{i}: no. {i % 3}" for i, k in enumerate(home)],
     }  # fmt: skip
     return bm.fit(made.graph, 5, seed=1, sweeps=300, chains=2, nodes=nodes)
 
@@ -242,6 +246,15 @@ def test_names_by_members_and_by_an_attribute(planted):
     assert sorted(clubs.values()) == ["c0", "c1", "c2", "c3", "c4"]
     with pytest.raises(InputError, match="no attribute 'x'"):
         planted.names(by="x")
+
+
+def test_communities_are_named_by_the_words_of_texts_that_nodes_do_not_share(planted):
+    words = planted.names(by="title", top=1)
+    clubs = planted.names(by="club", top=1)
+    assert words == {k: TOPICS[int(club[1:])].lower() for k, club in clubs.items()}
+    # Words that all nodes have, or only one, say nothing about a community.
+    every = {word for text in planted.names(by="title", top=50).values() for word in text.split(", ")}
+    assert every <= {topic.lower() for topic in TOPICS} | {"of"}
 
 
 def test_the_subgraph_of_a_community(planted):

@@ -47,19 +47,24 @@ def _attribute(post: Posterior, name: str) -> Markup:
 
 
 def _table(rows: list[Any]) -> Markup:
+    names = ("Community", "Value", "Share", "All nodes", "z", "p")
+    sides = (None, None, "right", "right", "right", "right")
     head = element(
-        "tr", *(element("th", title) for title in ("Community", "Value", "Share", "All nodes", "z", "p"))
+        "tr", *(element("th", n, scope="col", class_=s) for n, s in zip(names, sides, strict=True))
     )
     lines = (
         element(
             "tr",
-            element("td", str(row.community)),
-            element("td", row.value),
-            element("td", f"{row.share:.3g}"),
-            element("td", f"{row.expected:.3g}"),
-            element("td", f"{row.z:.1f}"),
-            element("td", f"{row.p:.3g}"),
+            *(
+                element("td", value, data_name=n, class_=s)
+                for value, n, s in zip(cells, names, sides, strict=True)
+            ),
         )
-        for row in rows
+        for cells in map(_cells, rows)
     )
     return element("div", element("table", element("thead", head), element("tbody", *lines)), class_="scroll")
+
+
+def _cells(row: Any) -> tuple[str, ...]:
+    numbers = (f"{row.share:.3g}", f"{row.expected:.3g}", f"{row.z:.1f}", f"{row.p:.3g}")
+    return (str(row.community), row.value, *numbers)

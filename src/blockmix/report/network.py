@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-import numpy as np
-
 from blockmix.posterior.posterior import Posterior
 from blockmix.posterior.structure import first_line
 from blockmix.report.communities import Findings
@@ -185,8 +183,3 @@ def _zoom_buttons() -> list[Markup]:
         element("button", text, type="button", id=f"zoom-{name}", aria_label=label)
         for name, text, label in buttons
     ]
-
-
-def numbered_by_size(found: Findings) -> bool:
-    """Return whether communities are numbered by size, because their evidence is not defined in this model."""
-    return bool(np.isnan(found.post.evidence).all())

@@ -6,6 +6,8 @@ import json
 from math import isnan
 from typing import Any
 
+import numpy as np
+
 from blockmix.graph.sides.sides import reciprocity
 from blockmix.posterior.posterior import Posterior
 from blockmix.posterior.predictive.words import scored
@@ -32,9 +34,12 @@ def headline(found: Findings) -> str:
     count = len(found.numbers)
     what = counted(count, "community", "communities") if count else "No clear communities"
     graph = found.post.graph
-    if graph.sides is not None:
-        return f"{what} in a network: {graph.sides.in_words(graph.n_nodes, graph.n_edges)}"
-    return f"{what} in {counted(graph.n_nodes, 'node')}"
+    if graph.sides is None:
+        return f"{what} in {counted(graph.n_nodes, 'node')}"
+    first, second = graph.sides.first, graph.n_nodes - graph.sides.first
+    if graph.directed:
+        return f"{what} in a directed network of {counted(first, 'node')}"
+    return f"{what} in a bipartite network of {first:,} and {counted(second, 'node')}"
 
 
 def lead(found: Findings) -> str:
@@ -50,11 +55,36 @@ def lead(found: Findings) -> str:
     outside = "Every node is in one." if not left else f"{counted(left, 'node')} in no clear community."
     return (
         f"Each node divides its links among communities; it counts as a member where, more likely than not, it "
-        f"makes at least {share} of them. A community is listed if it adds more to the likelihood than its "
-        f"memberships cost to describe. {outside} {between}. Every share comes with a {found.level:.0%} credible "
-        f"interval, and all numbers are "
-        f"averages over the posterior of a mixed-membership model of the {counted(graph.n_edges, 'link')}."
+        f"makes at least {share} of them. {listing(found.post)} {outside} {between}. Every share comes with a "
+        f"{found.level:.0%} credible interval, and all numbers are averages over the posterior of a mixed-membership "
+        f"model of the {counted(graph.n_edges, 'link')}."
     )
+
+
+def no_evidence(post: Posterior) -> bool:
+    """Return whether evidence is not defined in the model of this result; communities are then numbered by size."""
+    return bool(np.isnan(post.evidence).all())
+
+
+def listing(post: Posterior) -> str:
+    """Say which communities are listed."""
+    if no_evidence(post):
+        return "A community is listed if it has two members or more: evidence is not defined in this model."
+    return "A community is listed if it adds more to the likelihood than its memberships cost to describe."
+
+
+def strength_meaning(post: Posterior) -> str:
+    """Say what the strength of a community is the probability of, which depends on the model: (M1), (M9), (DC1)."""
+    graph, popular = post.graph, post.popularity_mean is not None
+    if graph.sides is not None:
+        ends = "a sender to a receiver" if graph.directed else "a node of one kind to a node of the other"
+        return f"the probability of a link from {ends}, both fully in the community and of popularity one"
+    if post.blocks_mean is not None:
+        return (
+            "the probability that two nodes fully in the community are linked; links between two communities have "
+            "probabilities of their own"
+        )
+    return f"the probability that two nodes{' of popularity one' if popular else ''} fully in the community are linked"
 
 
 def verdict(notes: list[Remark]) -> Markup:
@@ -96,11 +126,11 @@ def figures(found: Findings) -> Markup:
         (f"{len(found.numbers):,}", "communities", f"of {found.post.n_communities:,} the model was given"),
         (f"{len(found.bridges):,}", "bridge nodes", "surely in two communities or more"),
     ]
-    between = (
-        "probability of a link between nodes that share no community"
-        if found.post.blocks_mean is None
-        else "probability of a link between members of different communities, on average"
-    )
+    between = "probability of a link between nodes that share no community"
+    if found.post.blocks_mean is not None:
+        between = "probability of a link between members of different communities, on average"
+    elif found.post.popularity_mean is not None:
+        between = "probability of a link between nodes of popularity one that share no community"
     entries.append((f"{found.post.background_mean:.2g}", "background", between))
     return element(
         "dl",

@@ -10,8 +10,8 @@ from blockmix.report.attributes import attributes_section
 from blockmix.report.communities import Findings
 from blockmix.report.diagnostics import diagnostics_section
 from blockmix.report.markup import Markup, element, joined, json_block, source_hash, void
-from blockmix.report.network import network_section, numbered_by_size
-from blockmix.report.overview import facts_section, overview
+from blockmix.report.network import network_section
+from blockmix.report.overview import facts_section, no_evidence, overview, strength_meaning
 from blockmix.report.payload import page_data
 from blockmix.report.pictures.drawing import draw
 from blockmix.report.pictures.pack import pack_nodes
@@ -119,7 +119,7 @@ def _mark() -> Markup:
 def _communities(found: Findings) -> Markup:
     order = (
         "The largest come first, by their expected number of members. "
-        if numbered_by_size(found)
+        if no_evidence(found.post)
         else "Those with the most evidence come first: what a community adds to the log likelihood, less what its "
         "memberships cost to describe. "
     )
@@ -128,9 +128,9 @@ def _communities(found: Findings) -> Markup:
         element("h2", "Communities"),
         element(
             "p",
-            f"{order}Strength is the probability that two nodes fully in the community are "
-            f"linked, with its {found.level:.0%} interval. The most certain members are those whose interval starts "
-            "highest. A bridge is a node that surely belongs to both communities.",
+            f"{order}Strength is {strength_meaning(found.post)}; a bar shows it with its {found.level:.0%} interval. "
+            "The most certain members are those whose interval starts highest. A bridge is a node that surely belongs "
+            "to both communities.",
             class_="note",
         ),
         element("div", id="community-table", class_="scroll"),

@@ -34,6 +34,7 @@ def page_data(
         "kind": drawing.kind,
         "nodes": graph.n_nodes,
         "links": graph.n_edges,
+        "sides": None if graph.sides is None else {"first": graph.sides.first, "directed": graph.directed},
         "threshold": found.threshold,
         "level": found.level,
         "palette": PALETTE,

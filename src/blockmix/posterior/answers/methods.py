@@ -231,10 +231,13 @@ class Answers:
     def names(self, *, by: str | None = None, top: int = 3) -> dict[int, str]:
         """Return a name for every community: its strongest members, or the values of an attribute that mark it out.
 
+        Of an attribute with a text for nearly every node, such as titles, these are the words that members have more
+        often than others.
+
         >>> sorted(post.names(by="team").values())
         ['blue', 'red']
         """
-        from blockmix.posterior.answers.of_communities import names
+        from blockmix.posterior.answers.naming import names
 
         return names(self._post, by, top)
 

@@ -164,30 +164,6 @@ def quality(post: Posterior, threshold: float) -> Answer:
     )
 
 
-def names(post: Posterior, by: str | None, top: int) -> dict[int, str]:
-    """See `Posterior.names`."""
-    top = check_top(top)
-    if by is not None:
-        return _names_by_attribute(post, by, top)
-    return {
-        number: ", ".join(map(str, labels_of(post, found[:top]))) for number, found in post.covers().items()
-    }
-
-
-def _names_by_attribute(post: Posterior, by: str, top: int) -> dict[int, str]:
-    from blockmix.posterior.answers.attributes import attribute_cells, attribute_of
-
-    attribute = attribute_of(post, by).as_text()
-    cells = attribute_cells(post, attribute)
-    texts = list(map(str, attribute.categories or ()))
-    found = {}
-    for number in post.covers():
-        score = cells.z[number]
-        best = [int(v) for v in np.argsort(-score, kind="stable")[:top] if score[v] > 0]
-        found[number] = ", ".join(texts[v] for v in best)
-    return found
-
-
 def subgraph(post: Posterior, community: int, threshold: float) -> Graph:
     """See `Posterior.subgraph`."""
     return induced(post.graph, np.sort(members_at(post, community, threshold)))

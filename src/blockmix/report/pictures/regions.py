@@ -23,6 +23,8 @@ from blockmix.samplers.starts.potts.merging import weighted_links
 FEWEST_COMMUNITIES, MOST = 40, 24
 _FACTOR = 0.5
 _ROUNDS = 30
+# A region of more than this share of all communities divides nothing.
+_LARGEST_SHARE = 0.5
 # Local moving counts in whole numbers of 32 bits, links inside a region twice: so the largest weight is at most the
 # first of these, and the sum of all the second.
 _LARGEST_WEIGHT, _LARGEST_SUM = 2.0**20, 2.0**29
@@ -31,7 +33,7 @@ _LARGEST_WEIGHT, _LARGEST_SUM = 2.0**20, 2.0**29
 def make_regions(
     links: NDArray[Any], weight: NDArray[np.float64], size: NDArray[np.float64], *, seed: int = 0
 ) -> NDArray[np.int64] | None:
-    """Return the region of every community, the largest region first; None where there are too few communities.
+    """Return the region of every community, the largest region first; None where there are none to be told apart.
 
     `links` are pairs of communities, `weight` the expected number of links between them, `size` their nodes.
     """
@@ -45,18 +47,23 @@ def make_regions(
     scale = min(_LARGEST_WEIGHT / weight.max(), _LARGEST_SUM / weight.sum())
     whole = np.maximum(np.rint(weight * scale), 1.0).astype(np.int32)
     resolution = float((whole / (sizes[links[:, 0]] * sizes[links[:, 1]].astype(np.float64))).max())
+    # A community that no link pulls stays by itself: more rounds would join the others until one region is left.
+    alone = count - len(np.unique(links))
     region: NDArray[np.int64] = np.arange(count)
     with Workers(1) as workers:
         coarsening = Coarsening(_rows(links, whole, count), sizes, workers, seed)
         for _ in range(_ROUNDS):
-            region = coarsening.coarsen(resolution).astype(np.int64)[region]
-            if len(coarsening.groups.sizes) <= MOST:
+            coarser = coarsening.coarsen(resolution).astype(np.int64)[region]
+            if np.bincount(coarser).max() > _LARGEST_SHARE * count:
+                break
+            region = coarser
+            if region.max() + 1 - alone <= MOST:
                 break
             resolution *= _FACTOR
-    sizes = coarsening.groups.sizes
-    rank = np.empty(len(sizes), dtype=np.int64)
-    rank[np.argsort(-sizes, kind="stable")] = np.arange(len(sizes))
-    return rank[region]
+    of_each = np.bincount(region, sizes)
+    rank = np.empty(len(of_each), dtype=np.int64)
+    rank[np.argsort(-of_each, kind="stable")] = np.arange(len(of_each))
+    return None if len(of_each) == count else rank[region]
 
 
 def _rows(links: NDArray[Any], weight: NDArray[np.int32], count: int) -> Links:

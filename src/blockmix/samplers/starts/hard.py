@@ -49,8 +49,7 @@ def partition(
     order = np.argsort(parts, kind="stable")
     _, begins = np.unique(parts[order], return_index=True)
     groups = [group for group in np.split(order, begins[1:]) if len(group) >= min_size]
-    labels = graph.labels
-    return [[labels[int(node)] for node in group] for group in sorted(groups, key=lambda g: (-len(g), g[0]))]
+    return [graph.labels.take(group) for group in sorted(groups, key=lambda g: (-len(g), g[0]))]
 
 
 def _check(communities: Any) -> None:
