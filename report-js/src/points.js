@@ -57,12 +57,12 @@ export class Points {
     const begin = this.coloured;
     this.coloured = Math.max(begin, end);
     const { scene, step } = this;
-    const least = Math.round(choice.threshold * core.block.steps);
+    const counts = counting(scene.nodes, Math.round(choice.threshold * core.block.steps));
     const plain = choice.only === null && !choice.near;
     const colours = new Uint8Array(8 * (this.coloured - begin));
     for (let at = 0, i = this.row(begin); at < colours.length; at += 8, i = (i + step) % scene.count) {
       const p = scene.position(i);
-      mix(scene.nodes, p, least, colours, at);
+      mix(scene.nodes, p, counts, colours, at);
       colours[at + 4] = 255 * doubt(scene.nodes, p);
       colours[at + 5] = plain || stateOf(scene.nodes, p, choice) !== DIMMED ? 255 : 18;
     }
@@ -70,13 +70,23 @@ export class Points {
   }
 }
 
+/** For every row of the table how much a membership counts at a threshold: a node's first one, and a further one. */
+function counting({ mean, median }, least) {
+  const first = mean.map((share) => (share < least ? 0 : share));
+  return { first, further: first.map((share, row) => (median[row] < least ? 0 : share)) };
+}
+
 /** The mean colour of what a node is a member of, weighed by shares; grey if that is nothing. */
-function mix({ entries, community, code, mean, median }, p, least, colours, at) {
+function mix({ entries, community, code }, p, { first, further }, colours, at) {
   const begin = entries[p];
-  let [r, g, b, total] = [0, 0, 0, 0];
-  for (let e = begin; e < entries[p + 1]; e++) {
-    const weight = mean[code[e]];
-    if ((e === begin ? weight : Math.min(weight, median[code[e]])) < least) continue;
+  const end = entries[p + 1];
+  let r = 0;
+  let g = 0;
+  let b = 0;
+  let total = 0;
+  for (let e = begin; e < end; e++) {
+    const weight = e === begin ? first[code[e]] : further[code[e]];
+    if (weight === 0) continue;
     const k = 3 * community[e];
     const listed = k < SHADES.length;
     r += weight * (listed ? SHADES[k] : GREY[0]);

@@ -15,10 +15,8 @@ const MOST_LINKED = 1500;
 const SPARE = 0.35;
 // Points of a frame are as many as keep it between so many milliseconds.
 const FRAME = [18, 24];
-const [FEWEST_POINTS, FIRST_POINTS, MOST_POINTS] = [20000, 100000, 4000000];
+const [FEWEST_POINTS, FIRST_POINTS, MOST_POINTS] = [20000, 40000, 4000000];
 const STILL = 140;
-// A picture that stands still is whole after so many frames, however slow they are.
-const STILL_FRAMES = 6;
 const NONE = { nodes: [], near: null, only: null, threshold: core.threshold, links: true, ghosts: false };
 
 export class Stage {
@@ -137,12 +135,12 @@ export class Stage {
     if (gliding) this.moved = now;
     const moving = gliding || now - this.moved < STILL;
     this.pace(now);
-    // A picture that moves starts anew in every frame; one that stands still gains more points in each.
+    // A picture that moves starts anew in every frame; one that stands still has twice as many points in each, however
+    // slow frames are: it is whole after a few.
     if (moving) this.drawn = 0;
     if (moving !== this.moving) this.drawn = 0;
     this.moving = moving;
-    const some = moving ? this.budget : Math.max(this.budget, this.scene.count / STILL_FRAMES);
-    this.paint(this.drawn, this.drawn + some);
+    this.paint(this.drawn, this.drawn + Math.max(this.budget, this.drawn));
     if (moving || this.drawn < this.scene.count) this.ask();
     else this.finished();
   }
@@ -354,8 +352,13 @@ export class Stage {
     this.glide(this.camera.fitted([map.x[i] - r, map.y[i] - r, map.x[i] + r, map.y[i] + r]));
   }
 
+  /** Where the camera is, or where it is going: steps that follow each other fast add up. */
+  get heading() {
+    return this.camera.moving?.to ?? this.camera;
+  }
+
   zoom(factor) {
-    const { x, y, zoom } = this.camera;
+    const { x, y, zoom } = this.heading;
     this.glide({ x, y, zoom: zoom * factor }, this.duration / 2);
   }
 
@@ -364,7 +367,8 @@ export class Stage {
   }
 
   pan(right, up) {
-    const { x, y, zoom, width, height } = this.camera;
+    const { width, height } = this.camera;
+    const { x, y, zoom } = this.heading;
     this.glide({ x: x + (0.15 * right * width) / zoom, y: y + (0.15 * up * height) / zoom, zoom }, this.duration / 2);
   }
 

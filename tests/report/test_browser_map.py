@@ -8,6 +8,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
+import blockmix as bm
 from blockmix.report import write_report
 from blockmix.report.communities import Findings
 from blockmix.report.pictures.drawing import draw
@@ -179,6 +180,65 @@ return [first, lettering.linesAbove({ centres }, camera).map(({ line }) => line 
   lettering.few({ width: 350, height: 350 }), lettering.few({ width: 1000, height: 700 })];""")
     # In the second case the name of 1 would be at 269, nearer to community 0.
     assert lines == [[264, 44], [264, None], 7, 22]
+
+
+FRAMES = """
+const [count, done] = [{ frames: 0 }, arguments[0]];
+const { frame } = blockmixMap;
+blockmixMap.frame = (now) => { count.frames++; frame.call(blockmixMap, now); };
+setTimeout(() => { blockmixMap.frame = frame; done(count.frames); }, 1500);
+"""
+
+
+def test_a_page_that_nobody_touches_draws_no_frames(browse, report):
+    page = browse(report, webgl=True)
+    drawn(page)
+    until(page, "document.documentElement.dataset.complete")
+    until(page, "!blockmixMap.asked")
+    assert page.execute_async_script(FRAMES) == 0
+    page.execute_script("document.getElementById('search').focus()")
+    assert page.execute_async_script(FRAMES) == 0
+    # The count is not of nothing.
+    page.execute_script("setTimeout(() => blockmixMap.touch(), 300)")
+    assert page.execute_async_script(FRAMES) > 0
+
+
+def test_steps_that_follow_each_other_fast_add_up(browse, report):
+    page = browse(report, webgl=True)
+    drawn(page)
+    page.execute_script("for (let i = 0; i < 3; i++) document.getElementById('zoom-in').click()")
+    until(page, "!blockmixMap.camera.moving")
+    zoom = page.execute_script("return blockmixMap.camera.zoom / blockmixMap.camera.whole")
+    assert zoom == pytest.approx(1.5**3, rel=1e-6)
+
+
+def test_where_the_graphics_are_taken_away_the_still_picture_comes_back(browse, report):
+    page = browse(report, webgl=True)
+    drawn(page)
+    page.execute_script("blockmixMap.painter.gl.getExtension('WEBGL_lose_context').loseContext()")
+    until(page, "document.getElementById('stage').hidden && !document.getElementById('still').hidden")
+    assert "took the graphics away" in text(page, "#remark")
+    search(page, "node 19")
+    assert text(page, "#card h3") == "node 19"
+    assert complaints(page) == []
+
+
+def test_a_node_of_a_directed_network_says_its_role_and_leads_to_the_other(browse, tmp_path):
+    links = [(f"n{a}", f"n{b}") for a in range(12) for b in range(12) if a != b and (a < 6) == (b < 6)]
+    post = bm.fit(links, 2, directed=True, seed=1, sweeps=60, chains=1, held_out=0)
+    page = browse(write_report(post, tmp_path / "r.html"))
+    ready(page)
+    assert text(page, "h1").endswith("in a directed network of 12 nodes")
+    search(page, "n3 (out)")
+    until(page, "document.querySelector('#card h3')?.textContent === 'n3 (out)'")
+    assert "as a sender, 5 links" in text(page, "#card .note")
+    assert "Sends links to" in text(page, "#card")
+    page.execute_script(
+        "[...document.querySelectorAll('#card button')].find((b) => b.textContent === 'As a receiver').click()"
+    )
+    until(page, "document.querySelector('#card h3')?.textContent === 'n3 (in)'")
+    assert "Receives links from" in text(page, "#card")
+    assert complaints(page) == []
 
 
 def test_paper_shows_the_picture_all_plots_and_all_rows(browse, make_posterior, tmp_path):

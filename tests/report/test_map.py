@@ -106,6 +106,26 @@ def test_regions_are_groups_of_communities_with_links_between_them():
     assert regions.make_regions(pairs[:5], weight[:5], np.ones(10)) is None
 
 
+def test_communities_that_nothing_pulls_stay_alone_and_do_not_make_the_others_one_region():
+    group = np.arange(80) // 10
+    pairs = np.column_stack(np.triu_indices(40, 1))
+    # Groups in a chain: one region in the end, if rounds go on.
+    apart = np.abs(group[pairs[:, 0]] - group[pairs[:, 1]])
+    weight = np.array([5.0, 0.3, 0.0, 0.0])[apart]
+    found = regions.make_regions(pairs[weight > 0], weight[weight > 0], np.ones(80) * 10)
+    assert len(np.unique(found[:40])) >= 4
+    assert all(len(np.unique(group[:40][found[:40] == region])) == 1 for region in np.unique(found[:40]))
+    assert len(np.unique(found[40:])) == 40
+
+
+def test_one_region_of_nearly_all_communities_is_none():
+    pairs = np.column_stack(np.triu_indices(60, 1))
+    weight = np.where((pairs < 50).all(axis=1), 3.0, 0.0)
+    weight[(pairs[:, 1] == pairs[:, 0] + 1) & (pairs[:, 0] >= 50)] = 3.0
+    found = regions.make_regions(pairs[weight > 0], weight[weight > 0], np.ones(60) * 10)
+    assert found is None or np.bincount(found).max() <= 30
+
+
 def test_links_that_sizes_alone_would_give_join_no_regions():
     group = np.arange(60) % 3
     pairs = np.column_stack(np.triu_indices(60, 1))

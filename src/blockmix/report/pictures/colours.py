@@ -29,13 +29,17 @@ EYES = {
 }
 # Units of CIELAB at which two colours count as half alike.
 _ALIKE = 25.0
+# How many others around a community are its neighbours in the picture, and how often colours are chosen again.
+_AROUND, _PASSES = 6, 4
+# What a colour costs that is used as often as all are on average, where 1 is to be the same as all neighbours.
+_EVEN = 0.3
 
 
 def assign_colours(links: NDArray[Any], weight: NDArray[np.float64], count: int) -> NDArray[np.int64]:
     """Assign to each of `count` communities, in their order, a number into `PALETTE`.
 
-    `links` and `weight` give which communities are close. A community takes the colour least like those of the ones
-    close to it, each weighed by how close it is; among equally good ones the colour that was used least.
+    `links` and `weight` give which communities are close (`close_in_picture`). A community takes the colour least like
+    those of the ones close to it, each weighed by how close it is, and one that is used seldom rather than often.
 
     >>> assign_colours(np.array([[0, 1]]), np.array([1.0]), 3).tolist()
     [0, 1, 2]
@@ -45,17 +49,61 @@ def assign_colours(links: NDArray[Any], weight: NDArray[np.float64], count: int)
     colours, alike = len(PALETTE), likeness()
     chosen = np.full(count, -1, dtype=np.int64)
     used = np.zeros(colours)
+    even = _EVEN * colours / max(count, 1) * max(2.0 * float(weight.sum()) / max(count, 1), 1e-6)
     ends = np.concatenate([links, links[:, ::-1]]).reshape(-1, 2)
     rows = csr_array((np.tile(weight, 2), (ends[:, 0], ends[:, 1])), shape=(count, count))
-    for k in range(count):
+
+    def best(k: int) -> int:
         row = slice(rows.indptr[k], rows.indptr[k + 1])
         taken = chosen[rows.indices[row]]
         close = np.bincount(taken[taken >= 0], rows.data[row][taken >= 0], minlength=colours)
-        cost = alike @ close
+        cost = alike @ close + even * used
+        return int(np.lexsort((np.arange(colours), cost.round(9)))[0])
+
+    for k in range(count):
         free = np.flatnonzero(used == 0)
-        chosen[k] = free[0] if len(free) else np.lexsort((np.arange(colours), used, cost.round(9)))[0]
+        chosen[k] = free[0] if len(free) else best(k)
+        used[chosen[k]] += 1
+    # The first ones were chosen before their neighbours.
+    for k in list(range(count)) * (_PASSES if count > colours else 0):
+        used[chosen[k]] -= 1
+        chosen[k] = best(k)
         used[chosen[k]] += 1
     return chosen
+
+
+def close_in_picture(
+    links: NDArray[Any], weight: NDArray[np.float64], centre: NDArray[np.float64], radius: NDArray[np.float64]
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return pairs of communities that must not look alike, and how much: those with links, and those side by side.
+
+    Links count by how much of the links of both they are, neighbours in the picture by their rank, 1 / (1 + rank); both
+    add up to one for a community, on average.
+    """
+    count = len(centre)
+    beside, near = _beside(centre, radius)
+    of_each = np.maximum(np.bincount(links.ravel(), np.repeat(weight, 2), minlength=count), 1e-12)
+    related = weight / np.sqrt(of_each[links[:, 0]] * of_each[links[:, 1]]) if len(links) else weight
+    pairs = np.concatenate([links.reshape(-1, 2), beside]).astype(np.int64)
+    scaled = [part * (0.5 * count / max(float(part.sum()), 1e-12)) for part in (related, near)]
+    return pairs, np.concatenate(scaled)
+
+
+def _beside(
+    centre: NDArray[np.float64], radius: NDArray[np.float64]
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return for every disc those with the smallest gaps to it, and 1 / (1 + rank)."""
+    from scipy.spatial import cKDTree
+
+    count = len(centre)
+    if count < 2:
+        return np.zeros((0, 2), dtype=np.int64), np.zeros(0)
+    distance, other = cKDTree(centre).query(centre, k=min(2 * _AROUND + 1, count))
+    gap = np.where(other == np.arange(count)[:, None], np.inf, distance - radius[other])
+    order = np.argsort(gap, axis=1, kind="stable")[:, : min(_AROUND, count - 1)]
+    rank = np.tile(1.0 / (1.0 + np.arange(order.shape[1])), count)
+    own = np.repeat(np.arange(count), order.shape[1])
+    return np.column_stack([own, np.take_along_axis(other, order, axis=1).ravel()]), rank
 
 
 @cache

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockmix.report.communities import Findings
-from blockmix.report.pictures.colours import assign_colours
+from blockmix.report.pictures.colours import assign_colours, close_in_picture
 from blockmix.report.pictures.layout import force_layout, push_apart
 from blockmix.report.pictures.places import MOST_PLACED, Places, main_discs, make_places, strongest_links
 
@@ -44,14 +44,33 @@ class Drawing:
 def draw(found: Findings, *, seed: int = 0) -> tuple[Drawing, NDArray[np.int64]]:
     """Draw a posterior; return also the colour of every listed community as a number into the palette."""
     links, weight = found.community_links(min(len(found.placed), MOST_PLACED))
-    listed = (links < len(found.numbers)).all(axis=1)
-    colours = assign_colours(links[listed], weight[listed], len(found.numbers))
     if found.post.graph.n_nodes <= MOST_NODES:
         shown = min(len(found.numbers), MOST_CENTRES)
         inside = (links < shown).all(axis=1)
         centres = _community_places(found, shown, links[inside], weight[inside], seed)
-        return _network(found, centres, seed), colours
-    return _map(found, links, weight, seed), colours
+        drawing = _network(found, centres, seed)
+    else:
+        drawing = _map(found, links, weight, seed)
+    listed = (links < len(found.numbers)).all(axis=1)
+    centre, radius = _where(found, drawing)
+    return drawing, assign_colours(
+        *close_in_picture(links[listed], weight[listed], centre, radius), len(found.numbers)
+    )
+
+
+def _where(found: Findings, drawing: Drawing) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return where the listed communities are in the picture, and how far they reach."""
+    count = len(found.numbers)
+    if drawing.places is not None:
+        # Beyond `MOST_PLACED` communities have no disc.
+        far = max(count - len(drawing.places.numbers), 0)
+        places = np.pad(drawing.places.centre[:-1], ((0, far), (0, 0)))
+        return places[:count], np.pad(drawing.places.radius[:-1], (0, far))[:count]
+    shares = _shares(found, count)
+    size = np.maximum(np.asarray(shares.sum(axis=0)).ravel(), 1e-9)
+    centre = (shares.T @ drawing.place) / size[:, None]
+    spread = (shares.T @ (drawing.place**2).sum(axis=1)) / size - (centre**2).sum(axis=1)
+    return np.asarray(centre), np.sqrt(np.maximum(spread, 0.0))
 
 
 def _community_places(

@@ -162,11 +162,10 @@ def _chosen(found: Findings, nodes: Iterable[Label] | None) -> list[int]:
 
 
 def _colours(found: Findings) -> dict[int, str]:
-    from blockmix.report.pictures.colours import assign_colours
+    """Return the colour of every listed community, the same as in the drawing of the network."""
+    from blockmix.report.pictures.drawing import draw
 
-    links, weight = found.community_links(min(len(found.numbers), 2_000))
-    chosen = assign_colours(links, weight, len(found.numbers))
-    return {int(k): PALETTE[c] for k, c in zip(found.numbers, chosen, strict=True)}
+    return {int(k): PALETTE[c] for k, c in zip(found.numbers, draw(found)[1], strict=True)}
 
 
 def _plain(label: Label) -> str:
