@@ -12,10 +12,11 @@ The first rows come from the posterior samples kept, and do not depend on how co
 memberships (of every node), overlaps (of disjoint pairs of nodes), strengths in increasing order, background, link
 probabilities (of disjoint pairs), popularities. Of values equal to the truth, such as overlaps of nearly zero, a
 random number counts as below it, so that an exact posterior covers exactly at the level. The last rows, "table", are
-the intervals of `Posterior.memberships` and `Posterior.strengths`: Beta distributions with the moments of the
-posterior, of communities that were matched to the true ones by the memberships they share; these are reported, and
-promised by no theorem. Beside the latter stand intervals from the quantiles of the same communities' samples. Errors
-are standard errors over networks. Ctrl-C ends the run with the networks that there are.
+the intervals of `Posterior.memberships` and `Posterior.strengths`, of communities that were matched to the true ones by
+the memberships they share: promised by no theorem, as the former are Beta distributions with the moments of the
+posterior, and the matching is by the truth. Beside the latter, quantiles of samples, stand Beta distributions too, with
+the difference on the same networks. Errors are standard errors over networks. Ctrl-C ends the run with the networks
+that there are.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ from numpy.typing import NDArray
 import blockmix as bm
 from blockmix.model import Model
 from blockmix.posterior.merge import match_labels
+from blockmix.posterior.views import beta_interval
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "calibration"))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
@@ -84,17 +86,24 @@ def of_tables(post: bm.Posterior, truth: harness.Parameters) -> dict[tuple[str, 
     mean = sp.csr_matrix((post.mean, post.community, post.offsets), shape=truth.memberships.shape)
     number = match_labels(sp.csr_matrix(truth.memberships), mean)
     strengths = truth.strengths if truth.popularity is None else -np.expm1(-truth.strengths)
-    used, found, samples = post.sizes >= LEAST_MEMBERS, {}, np.concatenate(post.strength_draws)
+    used, found = post.sizes >= LEAST_MEMBERS, {}
     for level in LEVELS:
         table = post.memberships(threshold=LEAST_MEAN, level=level)
         values = truth.memberships[np.array(table.node), number[table.community]]
         found["table: memberships", level] = float(((table.lower <= values) & (values <= table.upper)).mean())
-        beta = post.strengths(level=level)
-        lower, upper = np.quantile(samples, [(1 - level) / 2, (1 + level) / 2], axis=0)
-        for name, low, high in (("", beta.lower, beta.upper), (", by quantiles of samples", lower, upper)):
-            held = (low <= strengths[number]) & (strengths[number] <= high)
-            if used.any():
-                found[f"table: strengths{name}", level] = float(held[used].mean())
+        if not used.any():
+            continue
+        samples = post.strengths(level=level)
+        shares = [
+            float(((low <= strengths[number]) & (strengths[number] <= high))[used].mean())
+            for low, high in (
+                (samples.lower, samples.upper),
+                beta_interval(post.strength_mean, post.strength_sd, level),
+            )
+        ]
+        found["table: strengths", level] = shares[0]
+        found["table: strengths, by Beta laws", level] = shares[1]
+        found["table: Beta laws less samples", level] = shares[1] - shares[0]
     return found
 
 

@@ -20,6 +20,7 @@ from blockmix.posterior.evidence.compute import evidence_of
 from blockmix.posterior.evidence.parts import Memberships
 from blockmix.posterior.export.methods import Exports
 from blockmix.posterior.predictive.pairs import Predictions
+from blockmix.posterior.sample_intervals import ENOUGH_SAMPLES, effective_number, sample_interval
 from blockmix.posterior.views import (
     Concentration,
     MembershipTable,
@@ -220,11 +221,26 @@ class Posterior(Answers, Predictions, Exports):
         )
 
     def strengths(self, *, level: float = 0.9) -> StrengthTable:
-        """Return expected size and strength of every community, with its credible interval."""
+        """Return expected size and strength of every community, with its credible interval.
+
+        Where 100 posterior samples or more are kept an interval is that of the samples, and else that of the Beta law
+        with mean and sd.
+        """
         _check_level(level)
-        lower, upper = beta_interval(self.strength_mean, self.strength_sd, level)
+        lower, upper = self._strength_interval(level)
         numbers = np.arange(self.n_communities)
         return StrengthTable(numbers, self.sizes, self.strength_mean, self.strength_sd, lower, upper)
+
+    def _strength_interval(self, level: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the ends of the credible intervals of all strengths."""
+        draws, weights = self.strength_draws, self.draw_weights
+        moments = self.strength_mean, self.strength_sd
+        # An approximation is its last state: the samples kept are of earlier ones too, and its law is a Beta law.
+        sampled = self.provenance.get("samples", len(weights)) >= len(weights)
+        if not sampled or effective_number(weights) < ENOUGH_SAMPLES:
+            return beta_interval(*moments, level)
+        counted = weights > 0.0
+        return sample_interval(np.concatenate(draws)[counted], weights[counted], *moments, level)
 
     def popularity(self, *, level: float = 0.9) -> PopularityTable:
         """Return the popularity of every node, with its credible interval: links relative to those of its communities.
@@ -250,6 +266,14 @@ class Posterior(Answers, Predictions, Exports):
                 values[i, numbers] = np.diag(sample.strengths) if general else sample.probabilities[:-1]
             found.append(values)
         return found
+
+    @property
+    def draw_weights(self) -> NDArray[np.float64]:
+        """How much each sample kept counts, one chain after the other; those of a chain share its weight."""
+        shares = zip(self.draws, self.chain_weights, strict=True)
+        return np.concatenate(
+            [np.empty(0), *(np.full(len(chain), weight / max(len(chain), 1)) for chain, weight in shares)]
+        )
 
     def diagnostics(self) -> DiagnosticsTable:
         """Check whether chains agree: R-hat, effective sample size and Monte Carlo error, with a `verdict` in words.

@@ -191,14 +191,22 @@ def beta_interval(
     """
     from scipy.special import betaincinv
 
-    a, b = _beta_shapes(mean, sd)
+    a, b = beta_shapes(mean, sd)
+    below, above = interval_ends(a, b, level)
+    return betaincinv(a, b, below), betaincinv(a, b, above)
+
+
+def interval_ends(
+    a: NDArray[np.float64], b: NDArray[np.float64], level: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return what probability lies below either end of an interval, by the parameters of the Beta law."""
     # Of a density that is large at both ends the heavier end counts.
     from_zero = (a < 1.0) & (a <= b)
     to_one = (b < 1.0) & ~from_zero
     below = np.where(from_zero, 0.0, np.where(to_one, 1.0 - level, (1.0 - level) / 2.0))
     # not below + level: that rounds to more than 1
     above = np.where(from_zero, level, np.where(to_one, 1.0, (1.0 + level) / 2.0))
-    return betaincinv(a, b, below), betaincinv(a, b, above)
+    return below, above
 
 
 def beta_above(mean: NDArray[Any], sd: NDArray[Any], least: float) -> NDArray[np.float64]:
@@ -209,7 +217,7 @@ def beta_above(mean: NDArray[Any], sd: NDArray[Any], least: float) -> NDArray[np
     """
     from scipy.special import betainc
 
-    a, b = _beta_shapes(mean, sd)
+    a, b = beta_shapes(mean, sd)
     return np.asarray(1.0 - betainc(a, b, least), dtype=np.float64)
 
 
@@ -221,10 +229,10 @@ def beta_median(mean: NDArray[Any], sd: NDArray[Any]) -> NDArray[np.float64]:
     """
     from scipy.special import betaincinv
 
-    return np.asarray(betaincinv(*_beta_shapes(mean, sd), 0.5), dtype=np.float64)
+    return np.asarray(betaincinv(*beta_shapes(mean, sd), 0.5), dtype=np.float64)
 
 
-def _beta_shapes(mean: NDArray[Any], sd: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def beta_shapes(mean: NDArray[Any], sd: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Compute the two parameters of the Beta law with this mean and standard deviation."""
     m = np.clip(np.asarray(mean, dtype=np.float64), 1e-9, 1 - 1e-9)
     variance = np.clip(np.asarray(sd, dtype=np.float64) ** 2, 1e-12, m * (1 - m) * (1 - 1e-6))
