@@ -1,8 +1,9 @@
 """Credible intervals from posterior samples, continued by a Beta law beyond the smallest and the largest of them.
 
-A Beta law with the right mean and standard deviation is too wide in the middle where a strength has several
-explanations: its 50% intervals held 55 to 57% of true strengths (docs/method.md, section 9). Quantiles of samples hold
-their level for a law of any shape, but the ends of an interval are as uncertain as the samples are few.
+A Beta law with the right mean and standard deviation is too wide in the middle where a community has several
+explanations, and on networks from the prior it held some more true strengths than it should (docs/method.md, section
+9). Quantiles of samples hold their level for a law of any shape, but the ends of an interval are as uncertain as the
+samples are few.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 from blockmix.posterior.views import beta_shapes, interval_ends
 
 # From this many samples on quantiles are taken. With 100 an end of a 50% interval has a standard error of .14 posterior
-# standard deviations, about what the Beta law is off there.
+# standard deviations. The Beta law is off by as much where it holds 57% at 50%.
 ENOUGH_SAMPLES = 100
 
 Floats = NDArray[np.float64]
