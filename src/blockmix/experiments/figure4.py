@@ -18,6 +18,7 @@ from blockmix.experiments.figure import (
     not_converged,
     select,
 )
+from blockmix.experiments.figure3 import seconds_of
 from blockmix.experiments.methods import (
     FORMS,
     NETWORKS,
@@ -53,8 +54,8 @@ def trials(quick: bool) -> list[Trial]:
     """List the trials, with svi in all four panels; the paper leaves it out of the last two."""
     return [
         Trial(
-            "figure4", panel, NETWORKS[network], k, m.name, m.sampler, seed, seconds=2.5 if quick else 6.0,
-            options=m.options,
+            "figure4", panel, NETWORKS[network], k, m.name, m.sampler, seed,
+            seconds=seconds_of(network, k, quick), options=m.options,
         )
         for panel, (network, k) in PANELS.items() for m in METHODS for seed in SEEDS
     ]  # fmt: skip
