@@ -47,7 +47,7 @@ SECONDS = {
     ("NETSCIENCE", 20): 10.0, ("NETSCIENCE", 100): 6.0, ("NETSCIENCE", 300): 6.0,
     ("RELATIVITY", 50): 20.0,
 }  # fmt: skip
-QUICK = {"Synthetic": 1.0, "US-AIR": 2.5, "NETSCIENCE": 2.5, "RELATIVITY": 2.5}
+QUICK = {"Synthetic": 4.0, "US-AIR": 2.5, "NETSCIENCE": 2.5, "RELATIVITY": 2.5}
 METHODS = (SGMC, SGMC_PRINTED, SGMC_M, SGMC_M_PRINTED, SVI, SVI_PRINTED, SCIR)
 # "performs as good as" and "not much" lost: up to this ratio.
 AS_GOOD, NOT_MUCH = 1.05, 1.15
