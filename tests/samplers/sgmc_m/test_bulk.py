@@ -47,7 +47,7 @@ from blockmix.tables.predictor import Predictor
 # Rows are kept in single precision; everything is computed in double precision from what is kept.
 SINGLE = 2e-6
 NODES, COMMUNITIES = 9, 11
-SETTINGS = SplitSettings(0.9, 0, False, False, False, False, False)
+SETTINGS = SplitSettings(0.9, 0, False, False, False, False, False, False)
 KEY = Key(np.uint32(5), np.uint32(6), np.uint32(7))
 
 
@@ -216,7 +216,7 @@ weights = st.floats(1e-4, 10.0)
 
 
 def split_locally(
-    phi, near, bulk_total, threshold, equal, unused=(), communities=None, a=3, alpha=0.05, floor=False
+    phi, near, bulk_total, threshold, equal, unused=(), communities=None, a=3, alpha=0.05, **choices
 ):
     """Split local lists where community 2 i has phi[i]; returns the new row, its active count and its total."""
     communities = communities or 2 * len(phi) + 3
@@ -227,7 +227,7 @@ def split_locally(
     represented[list(unused)] = 0
     members = np.zeros(communities, dtype=np.int32)
     pool = Pool(members, list_unrepresented(represented, members), represented)
-    rng, settings = np.random.default_rng(0), SETTINGS._replace(threshold=threshold, equal=equal, floor=floor)
+    rng, settings = np.random.default_rng(0), SETTINGS._replace(threshold=threshold, equal=equal, **choices)
     alphas = np.append(np.full(a, 5.0), alpha)
     table, g = table_from(random_splits(rng)), random_globals(rng)
     frame = frame_of(random_network(rng), table, g, alphas, True, settings)
@@ -264,6 +264,19 @@ def test_promotion_and_demotion_keep_totals_and_the_rules_of_the_active_set(rows
     assert first.sum() >= threshold * total * (1 - 1e-6)
     assert first[0] >= row.phi.max()
     assert set(row.listed[active:]) <= kept
+
+
+@given(st.lists(weights, min_size=1, max_size=8), st.floats(0.05, 0.99))
+def test_printed_active_sets_stay_below_the_threshold_and_can_be_empty(phi, threshold):
+    """(A1), (E6) Those of the reference, where nothing is promoted: all of the row, and hardly any bulk."""
+    phi = np.array(phi)
+    row, active, total = split_locally(phi, [True] * len(phi), 1e-12, threshold, False, below=True)
+    pi = np.append(phi, 1e-12) / total
+    expected = ref.active_set(pi, threshold, printed=True)
+    reached = np.cumsum(-np.sort(-pi))
+    if abs(reached - threshold).min() > 1e-9:
+        assert active == len(expected)
+    np.testing.assert_allclose(row.phi[:active], -np.sort(-phi)[:active], rtol=1e-6)
 
 
 @given(st.lists(weights, min_size=1, max_size=6), weights, st.floats(0.05, 0.99), st.integers(1, 40))

@@ -116,6 +116,8 @@ def test_the_active_set_as_printed_would_be_empty():
     pi = np.array([0.95, 0.05])
     assert len(pi[np.cumsum(pi) < 0.9]) == 0
     assert ref.active_set(pi, 0.9).tolist() == [0]
+    assert ref.active_set(pi, 0.9, printed=True).tolist() == []
+    assert ref.active_set(pi, 0.96, printed=True).tolist() == [0]
 
 
 def test_candidates_are_active_in_a_neighbour_and_not_here():

@@ -19,6 +19,8 @@ from blockmix.samplers.sgmc_m import reference as ref
 from blockmix.samplers.sgmc_m.nodes import update_node
 from blockmix.samplers.sgmc_m.options import SPLIT_CORRECTED, SPLIT_PAPER, SgmcMOptions
 from blockmix.samplers.sgmc_m.sampler import SgmcM
+from blockmix.samplers.sgmc_m.split import split_row
+from blockmix.samplers.sgmc_m.table import new_buffer, new_fresh
 from blockmix.tables.minibatch import sample_neighbors, sample_partners
 
 KEY, NODES, COMMUNITIES, ALPHA = (3, 4), 40, 12, 1.0 / 12
@@ -34,6 +36,7 @@ FORMS = {
     "one noise": {"bulk_noise": "one"},
     "candidates of all neighbours": {"candidates": "all"},
     "printed update": {"preconditioned": False},
+    "printed active sets": {"form": "paper", "active": "printed"},
 }
 
 
@@ -134,6 +137,43 @@ def test_a_node_moves_as_the_reference_says(form, data):
         assert (more > 0) == (options.candidates == "all")
 
 
+@pytest.mark.parametrize(
+    ("promotion", "reference"),
+    [("printed", ref.printed_promotion_count), ("equal", ref.promotion_count), ("split", None)],
+)
+def test_promotion_by_its_setting_is_that_of_the_reference(promotion, reference, data):
+    """(A8) How many communities leave the bulk, and with what: from the setting to the new row, on rows of a chain."""
+    with Workers(1) as workers:
+        sampler = make(data, workers, start="random", threshold=0.8, neighbors=2, promotion=promotion)
+        state = sampler.init(KEY)
+        for _ in range(2):
+            sampler.step(state, KEY, True)
+        frame, scratch, counts = sampler._frame(state, KEY), sampler.scratch[0], []
+        for a in range(NODES):
+            count, _ = update_node(a, 0.05, frame, scratch)
+            members, phi = scratch.community[:count].tolist(), scratch.phi[:count].copy()
+            fresh, buffer, size = new_fresh(1), new_buffer(COMMUNITIES), COMMUNITIES - count
+            # A bulk that holds three eighths of the row, whatever it held: some of it has to leave it.
+            total = 0.6 * phi.sum() if size else 0.0
+            value = total / max(size, 1)
+            missing = 0.8 * (phi.sum() + total) - phi[phi >= value].sum()
+            split_row(0, a, count, total, frame, fresh, buffer, scratch)
+            row = slice(0, fresh.count[0])
+            new = ~np.isin(buffer.community[row], members)
+            if size == 0 or missing <= 0.0:
+                assert not new.any()
+                continue
+            counts.append(int(new.sum()))
+            at_the_value = np.isclose(buffer.phi[row][new], value, rtol=1e-5)
+            if reference is None:
+                assert not at_the_value.any() or size == 1
+            else:
+                assert counts[-1] == reference(missing, value, size)
+                assert at_the_value.all()
+        assert len(counts) > 5
+        assert len(set(counts)) > 1
+
+
 def test_means_are_not_the_exact_sums():
     """(A12) The product of two means is not the mean of the products: Z and the bulk's drift differ."""
     rng = np.random.default_rng(1)
@@ -151,8 +191,8 @@ def test_the_flat_start_is_that_of_sgmc(data):
     with Workers(1) as workers:
         plain = Sgmc(data, Model(COMMUNITIES, alpha=ALPHA), SgmcOptions(form="paper"), workers)
         want = plain.init(KEY)
-        for threshold in (1.0, 0.8):
-            sampler = make(data, workers, form="paper", threshold=threshold)
+        for threshold, active in ((1.0, "reached"), (0.8, "reached"), (0.8, "printed")):
+            sampler = make(data, workers, form="paper", threshold=threshold, active=active)
             state = sampler.init(KEY)
             np.testing.assert_array_equal(state.strengths.value, want.strengths.value)
             np.testing.assert_array_equal(state.strengths.theta, want.strengths.theta)
@@ -161,7 +201,9 @@ def test_the_flat_start_is_that_of_sgmc(data):
                 np.testing.assert_allclose(row.phi, phi[row.listed], rtol=SINGLE)
                 assert row.written_out().sum() == pytest.approx(phi.sum(), rel=SINGLE)
                 if threshold < 1.0:
-                    assert set(row.listed) == set(ref.active_set(phi / phi.sum(), threshold))
+                    assert set(row.listed) == set(
+                        ref.active_set(phi / phi.sum(), threshold, active == "printed")
+                    )
 
 
 def test_at_threshold_one_the_paper_form_is_that_of_sgmc(data):
@@ -210,6 +252,7 @@ def test_a_fit_records_what_the_form_stood_for_and_keeps_its_memory():
     [
         ({"form": "printed"}, "form must be one of corrected, paper"),
         ({"candidates": "some"}, "candidates must be one of sampled, all"),
+        ({"active": "below"}, "active must be one of reached, printed"),
         ({"promotion": "random"}, "promotion must be one of split, equal, printed"),
         ({"bulk_update": "mean"}, "bulk_update must be one of exact, means"),
         ({"bulk_noise": 1}, "bulk_noise must be one of sum, one"),

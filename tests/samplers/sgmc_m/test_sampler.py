@@ -99,6 +99,15 @@ def test_active_sets_and_candidates_keep_their_rules_over_many_sweeps():
     assert info.measures["active"] == pytest.approx(state.table.active.mean())
 
 
+def test_printed_active_sets_stay_below_the_threshold_over_many_sweeps_and_some_are_empty():
+    """(E6) With a threshold that a single community can hold alone."""
+    sampler = make(small_network(), 12, start="partition", threshold=0.4, active="printed")
+    state, _ = run(sampler, 15)
+    for row, active in zip(splits(sampler, state), state.table.active, strict=True):
+        assert row.memberships()[row.listed[:active]].sum() < 0.4 + 1e-4
+    assert 0 < (state.table.active == 0).sum() < len(state.table.active)
+
+
 def test_totals_of_rows_are_sums_of_what_is_stored():
     sampler = make(small_network(), 40, start="random")
     state, _ = run(sampler, 10)

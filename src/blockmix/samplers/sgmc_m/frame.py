@@ -27,7 +27,8 @@ class SplitSettings(NamedTuple):
 
     `equal`: promoted communities have the bulk's value (A8), `floor`: and as many are promoted as the paper prints.
     `everyone`: candidates come from all neighbours (A2). `means`: the one-shot update of the paper (A12). `one_noise`:
-    the bulk's value moves, in the place of its total (A13).
+    the bulk's value moves, in the place of its total (A13). `below`: the active set is the printed one, below the
+    threshold with all of its communities, which may be none (E6).
     """
 
     threshold: float
@@ -37,6 +38,7 @@ class SplitSettings(NamedTuple):
     everyone: bool
     means: bool
     one_noise: bool
+    below: bool
 
 
 class Strength(NamedTuple):

@@ -35,13 +35,16 @@ class SgmcMOptions(LangevinOptions):
     So `step`, if not given, is that of `sgmc` times 1 - threshold, or times 6/K where that is more. A "random" start
     is sparse, two communities a node; "flat" is the random start of `sgmc`, with rows that are long at first.
     form="paper" adds to that of `sgmc` candidates="all", promotion="printed", bulk_update="means", bulk_noise="one",
-    bulk_batch=10 and start="flat". Active sets are those of (A1) in either form: as printed, they can be empty (E6).
+    bulk_batch=10 and start="flat". Active sets are those of (A1) in either form, unless active="printed".
 
     Arguments:
         threshold: share of a node's membership that its active communities hold, the tau of (A1); 1 makes every
             community active, which is `sgmc`.
         candidates: from which neighbours candidates come, those "sampled" for the update, or "all" (A2). Left out,
             "sampled".
+        active: "reached" counts communities, largest first, until they hold `threshold`; "printed" those with which it
+            is not reached, so that none is active where one alone holds it (A1). No part of form="paper": such a
+            community would go to the bulk, and the node's membership would be spread evenly (E6).
         promotion: the phi of a community that leaves the bulk: "split" draws its share of the bulk, "equal" is the
             value that all of the bulk has, for as many as are needed, "printed" the same for as many as the paper
             prints (A8). Left out, "split".
@@ -54,6 +57,7 @@ class SgmcMOptions(LangevinOptions):
 
     threshold: float = 0.9
     candidates: str | None = None
+    active: str = "reached"
     promotion: str | None = None
     bulk_update: str | None = None
     bulk_noise: str | None = None
@@ -71,6 +75,7 @@ class SgmcMOptions(LangevinOptions):
             check_count("bulk_batch", self.bulk_batch)
         for name, known in (
             ("candidates", ("sampled", "all")),
+            ("active", ("reached", "printed")),
             ("promotion", ("split", "equal", "printed")),
             ("bulk_update", ("exact", "means")),
             ("bulk_noise", ("sum", "one")),
@@ -83,7 +88,7 @@ class SgmcMOptions(LangevinOptions):
         return SplitSettings(
             float(self.threshold), int(self.bulk_batch or 0), self.promotion != "split",
             self.promotion == "printed", self.candidates == "all", self.bulk_update == "means",
-            self.bulk_noise == "one",
+            self.bulk_noise == "one", self.active == "printed",
         )  # fmt: skip
 
     def steps(self, communities: int) -> tuple[float, float]:

@@ -65,17 +65,20 @@ class Met:
     scale: float
 
 
-def active_set(pi: Vector, threshold: float) -> Members:
-    """(A1) Return the communities, largest first, with a sum below the threshold before them.
+def active_set(pi: Vector, threshold: float, printed: bool = False) -> Members:
+    """(A1) Return the communities, largest first, with a sum below the threshold before them; as printed, with them.
 
     >>> active_set(np.array([0.05, 0.95]), 0.9), active_set(np.array([0.3, 0.6, 0.1]), 1.0)
     (array([1]), array([1, 0, 2]))
+    >>> active_set(np.array([0.3, 0.6, 0.1]), 0.9, printed=True), len(active_set(np.array([0.05, 0.95]), 0.9, True))
+    (array([1]), 0)
     """
     order = np.argsort(-pi, kind="stable")
     if threshold >= 1.0:
         return order
-    before = np.concatenate(([0.0], np.cumsum(pi[order])[:-1]))
-    return order[before < threshold]
+    reached = np.cumsum(pi[order])
+    before = np.concatenate(([0.0], reached[:-1]))
+    return order[(reached if printed else before) < threshold]
 
 
 def candidate_set(active: Members, neighbors: Sequence[Members]) -> Members:

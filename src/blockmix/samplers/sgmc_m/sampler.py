@@ -171,8 +171,10 @@ class SgmcM:
             order, count = np.arange(k, dtype=np.int32), k
             if self.options.threshold < 1.0:
                 order = np.argsort(-phi, kind="stable").astype(np.int32)
-                before = np.concatenate(([0.0], np.cumsum(phi[order])[:-1]))
-                count = int((before < self.options.threshold * total).sum())
+                reached = np.cumsum(phi[order])
+                if self.options.active == "reached":
+                    reached = np.concatenate(([0.0], reached[:-1]))
+                count = int((reached < self.options.threshold * total).sum())
             counts[a], bulk[a] = count, phi[order[count:]].sum() / max(k - count, 1)
             members.append(order[:count])
             values.append(phi[order[:count]].astype(np.float32))

@@ -115,11 +115,16 @@ def promote(
 
 
 @inlined_lean_kernel
-def active_count(count: int, target: float, scratch: SplitScratch) -> int:
-    """(A1) Count the communities, in `order`, with a sum below `target` before them; at least one (E6)."""
-    before, active = 0.0, 0
-    while active < count and (before < target or active == 0):
-        before += scratch.phi[scratch.order[active]]
+def active_count(count: int, target: float, below: bool, scratch: SplitScratch) -> int:
+    """(A1) Count the communities, in `order`, with a sum below `target` before them; at least one (E6).
+
+    `below`: as printed, those with which the sum is below `target`, perhaps none.
+    """
+    total, active = 0.0, 0
+    while active < count and (total < target or active == 0):
+        total += scratch.phi[scratch.order[active]]
+        if below and total >= target:
+            return active
         active += 1
     return active
 
@@ -143,7 +148,7 @@ def split_row(
         count, bulk_total = promote(a, count, bulk_total, target - above, frame, scratch)
     if threshold < 1.0:
         sort_entries(scratch.phi, count, scratch.order)
-        active = active_count(count, target, scratch)
+        active = active_count(count, target, frame.settings.below, scratch)
     else:
         active = count
         for at in range(count):
