@@ -73,6 +73,29 @@ def test_a_sweep_of_rows_is_that_of_the_reference(data, totals):
     np.testing.assert_allclose(state.phi, want, rtol=1e-9)
 
 
+@pytest.mark.parametrize(
+    ("taken_back", "expected"),
+    [
+        ({}, (0.0, 0, False, 0.0)),
+        ({"damping": 0.5}, (0.5, 0, False, 0.0)), ({"refresh": 2}, (0.0, 2, False, 0.0)),
+        ({"totals": "degree"}, (0.0, 0, True, 0.0)), ({"widened": True}, (0.0, 0, False, 1.0)),
+    ],
+)  # fmt: skip
+def test_every_printed_choice_reaches_the_kernels_of_rows_and_strengths(taken_back, expected, data):
+    """The kernels are compared with the reference for both values of each; here, that the setting is what they get."""
+
+    class Noted(Lmc):
+        def _update_strengths(self, state, frame):
+            seen.append(frame.tuning)
+            return super()._update_strengths(state, frame)
+
+    seen = []
+    with Workers(1) as workers:
+        sampler = Noted(data, Model(COMMUNITIES), LmcOptions(form="paper", **taken_back), workers)
+        sampler.step(sampler.init(KEY), KEY, False)
+    assert [(t.damping, t.refresh, t.expand, t.widen) for t in seen] == [expected]
+
+
 def test_totals_stay_those_of_the_prior_and_nothing_is_refreshed(data):
     with Workers(1) as workers:
         sampler = Lmc(data, Model(COMMUNITIES, alpha=0.5), LmcOptions(form="paper"), workers)
