@@ -8,8 +8,10 @@ from scipy.optimize import minimize
 from scipy.special import binom
 
 import blockmix as bm
+from blockmix.evaluate import best_match_f1
 from blockmix.evaluate.null_models import degree_shape
-from blockmix.posterior.evidence.parts import CHANCE, Memberships
+from blockmix.posterior.evidence.compute import DESCRIPTION, PREDICTION, evidence_of
+from blockmix.posterior.evidence.parts import CHANCE, Memberships, charges
 from blockmix.posterior.evidence.popularity import (
     Rates,
     Seen,
@@ -151,7 +153,7 @@ def test_hubs_alone_are_no_communities(nodes, k, seed):
     post = bm.fit(graph, k, model="popularity", seed=1, sweeps=80, chains=1, progress=False)
     assert post.communities() == {}
     assert post.clear.sum() == 0
-    other = bm.fit(graph, k, seed=1, sweeps=80, chains=1, progress=False)
+    other = bm.fit(graph, k, model="assortative", seed=1, sweeps=80, chains=1, progress=False)
     assert len(other.communities()) == 1
 
 
@@ -169,6 +171,50 @@ def test_a_bipartite_network_is_said_to_need_the_general_model():
     assert post.communities() == {}
     assert disassortative(post)
     assert "general model" in general_model_advice(post)
+
+
+@pytest.fixture(scope="module", params=["powerlaw", "equal"])
+def soft(request):
+    """A network whose nodes are in one to three of six communities, and a fit with the model that auto takes."""
+    made = bm.planted(600, 6, degree=14, degrees=request.param, overlap=(1, 3), seed=1)
+    model = "popularity" if request.param == "powerlaw" else "assortative"
+    return made, bm.fit(made.graph, 6, model=model, seed=1, sweeps=120, chains=2, progress=False)
+
+
+def test_communities_that_do_not_pay_for_their_description_are_listed_where_held_out_pairs_speak_for_them(
+    soft,
+):
+    made, post = soft
+    assert post.evidence_by == PREDICTION
+    assert post.null.log_odds > np.log(1000.0)
+    assert post.total_evidence == pytest.approx(post.null.log_odds - np.log(1000.0))
+    found = list(post.covers().values())
+    assert len(found) >= 4
+    assert best_match_f1(found, made.covers) > 0.6
+    assert (np.diff(post.evidence) <= 1e-6).all()
+
+
+def test_by_prediction_a_community_is_charged_a_nat_for_each_free_share(soft):
+    _, post = soft
+    table = Memberships(post.offsets, post.community, post.mean)
+    training = post.graph.without_edges(post.held_out.pairs[post.held_out.links])
+    strengths = np.append(post.strength_mean, post.background_mean)
+    common = table, strengths, post.popularity_mean, training, post.held_out.pairs
+    described = evidence_of(*common, lambda: None)
+    assert described.by == DESCRIPTION
+    assert described.together < 0
+    rows = [post.mean[i:j].astype(float) for i, j in itertools.pairwise(post.offsets)]
+    free = np.array([np.exp(-(r / r.sum() * np.log(r / r.sum())).sum()) - 1.0 for r in rows])
+    owner = np.repeat(np.arange(600), np.diff(post.offsets))
+    least = np.bincount(post.community, post.mean * free[owner], 6)
+    difference = post.evidence + least - described.communities
+    np.testing.assert_allclose(difference, charges(table, training, 6), rtol=1e-4)
+
+
+def test_without_held_out_pairs_only_the_description_counts(soft):
+    made, _ = soft
+    post = bm.fit(made.graph, 6, seed=1, sweeps=40, chains=1, held_out=0, progress=False)
+    assert post.evidence_by == DESCRIPTION
 
 
 @pytest.mark.parametrize("kind", ["weights", "sides"])

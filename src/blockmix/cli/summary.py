@@ -105,9 +105,7 @@ def _evidence_text(values: dict[str, Any]) -> str:
             else f"in the {values['model']} model"
         )
         return f"Evidence is not defined {where}: the largest community is the first."
-    return (
-        "Evidence: what the community adds to the log likelihood, less what its memberships cost to describe."
-    )
+    return f"Evidence: {values['evidence_text']}."
 
 
 def _table(rows: list[dict[str, Any]]) -> Table:

@@ -8,10 +8,12 @@ the same log loss (M5).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from blockmix.evaluate.betting import ENOUGH_ODDS, log_odds
 from blockmix.evaluate.pairs import Floats, log_loss, pair_losses
 
 # A difference of so many standard errors counts: by chance one null run in 40 seems better than it is.
@@ -19,8 +21,13 @@ CLEAR = 2.0
 # With fewer held-out pairs of a kind nothing is said: the standard error of a few is mostly too small. Two of them are
 # exceeded by chance in 14 to 21 of 100 samples of four losses, 8 to 13 of ten and 5 of many (normal to exponential).
 ENOUGH = 10
-# Nodes are grouped by degree; more distinct degrees than this are cut into ranges of as many nodes each.
-MOST_GROUPS = 1000
+# Nodes are grouped by degree; more distinct degrees than this are cut into ranges.
+MOST_GROUPS = 500
+# Steps of the iteration for the propensities at most; it ends where none moves by more than this share of itself.
+STEPS, CLOSE = 200, 1e-6
+TINY = float(np.finfo(np.float64).tiny)
+# Where all pairs are links no scale is large enough.
+LARGEST_SCALE = 1e9
 # Halvings of the interval in which the scale of the degree model lies, on a logarithmic axis.
 _HALVINGS = 80
 
@@ -30,6 +37,7 @@ class NullComparison:
     """Log losses of the model, of the density alone and of the degrees alone, on the same held-out pairs.
 
     `gain` is the loss of the better null model less that of the model, and `error` its standard error over the pairs.
+    `log_odds` are those that the pairs give for the model against the null model for which they are lower (M21), and
     `fewest` is the number of held-out links or of held-out non-links, whichever are fewer.
     """
 
@@ -39,6 +47,7 @@ class NullComparison:
     gain: float
     error: float
     fewest: int
+    log_odds: float
 
     @property
     def null(self) -> str:
@@ -59,13 +68,21 @@ class NullComparison:
     def verdict(self) -> str:
         """Whether the model is "better" or "worse" than the null model by two standard errors; else "equal".
 
-        With fewer than ten held-out links or non-links it is "too few", whatever the difference.
+        "better" also where it is better and the odds for it are 1,000 or more. With fewer than ten held-out links or
+        non-links it is "too few", whatever the difference.
         """
         if self.fewest < ENOUGH:
             return "too few"
+        if self.sure:
+            return "better"
         if abs(self.gain) <= CLEAR * self.error or not np.isfinite(self.gain):
             return "equal"
         return "better" if self.gain > 0 else "worse"
+
+    @property
+    def sure(self) -> bool:
+        """Whether enough pairs were held out, and predicted better, and the odds for the model are 1,000 or more."""
+        return self.fewest >= ENOUGH and self.gain > 0 and self.log_odds >= float(np.log(ENOUGH_ODDS))
 
 
 def compare_with_null(
@@ -94,7 +111,8 @@ def compare_with_null(
     gain, error = mean_gain(probability, nulls[best], links, density)
     own = log_loss(probability, links, density)
     fewest = min(int(np.count_nonzero(links)), int(np.count_nonzero(~links)))
-    return NullComparison(own, losses["density"], losses["degrees"], gain, error, fewest)
+    odds = min(log_odds(probability, values, links, density) for values in nulls.values())
+    return NullComparison(own, losses["density"], losses["degrees"], gain, error, fewest, odds)
 
 
 def mean_gain(
@@ -122,24 +140,74 @@ def degree_probability(
     """Compute the link probabilities of the degree model (M12): odds(p_ab) = c t_a t_b, with propensities t.
 
     `propensities` estimates t from the degrees; c makes the mean over all pairs equal to the density. With two sides
-    the propensities of each are one on average, and pairs are those across.
+    pairs are those across.
     """
-    sides = [degrees[:first], degrees[first:]] if first else [degrees]
-    found = [propensities(side) for side in sides]
+    found = propensities([degrees[:first], degrees[first:]] if first else [degrees])
     t = np.concatenate(found)
     odds = _scale(found, density) * t[pairs[:, 0]] * t[pairs[:, 1]]
     return np.asarray(odds / (1.0 + odds))
 
 
-def propensities(degrees: NDArray[np.int64]) -> Floats:
-    """Estimate how readily each node links, 1 on average: t_a = (d_a + s) / (m + s), shrunk towards the mean.
+def propensities(sides: list[NDArray[np.int64]]) -> list[Floats]:
+    """(M12) Estimate how readily each node links, from the degrees of all nodes, or from those of two sides.
 
-    Degrees are taken as Poisson with a Gamma-distributed mean of shape s, so that their variance is m + m^2 / s; s is
-    estimated by moments. Degrees that vary no more than by chance (an Erdős–Rényi network) give t = 1: the density
-    alone. Without shrinking, nodes without training links could not have any.
+    In the model odds(p_ab) = c t_a t_b all that the links tell of t are the degrees. t is at the mode of its posterior
+    under a Gamma law of mean one, as a law of log t: t_a = (d_a + s)/(s + sum_b c t_b/(1 + c t_a t_b)). Its shape s is
+    that of the degrees. At the mode t is one on average, which each step of the iteration sees to; none lowers the
+    posterior density. Degrees that vary no more than by chance (an Erdős–Rényi network) give t = 1: the density alone.
+    Without the prior, nodes without training links could not have any.
     """
-    mean, shape = float(np.mean(degrees)), degree_shape(degrees)
-    return np.ones(len(degrees)) if np.isinf(shape) else np.asarray((degrees + shape) / (mean + shape))
+    groups = [DegreeGroups.of(side) for side in sides]
+    sizes, shapes = [group.nodes for group in groups], [degree_shape(side) for side in sides]
+    all_pairs = float(_pairs_of(sizes).sum())
+    links = min(float(sides[0].sum()) / (2 if len(sides) == 1 else 1), all_pairs)
+    t, exposures = [np.ones(len(n)) for n in sizes], [np.zeros(len(n)) for n in sizes]
+    scale = links / max(all_pairs, 1.0)
+    for _ in range(STEPS):
+        before = np.concatenate(t)
+        for i, group in enumerate(groups):
+            rate = scale * t[-1 - i] / (1.0 + scale * np.outer(t[i], t[-1 - i]))
+            exposures[i] = rate @ sizes[-1 - i] - (np.diag(rate) if len(sides) == 1 else 0.0)
+            if np.isfinite(shapes[i]):
+                t[i] = (group.degree + shapes[i]) / (exposures[i] + shapes[i])
+                mean = float(t[i] @ sizes[i] / sizes[i].sum())
+                t[i] /= mean
+                scale *= mean ** (2 if len(sides) == 1 else 1)
+        products = np.outer(t[0], t[-1])
+        expected = float((_pairs_of(sizes) * products / (1.0 + scale * products)).sum())
+        scale = min(links / max(expected, TINY), LARGEST_SCALE)
+        if np.abs(np.log(np.concatenate(t) / before)).max(initial=0.0) < CLOSE:
+            break
+    return [
+        (side + s) / (exposure[group.of_node] + s) if np.isfinite(s) else np.ones(len(side))
+        for side, group, exposure, s in zip(sides, groups, exposures, shapes, strict=True)
+    ]
+
+
+class DegreeGroups(NamedTuple):
+    """Nodes of the same degree, or of degrees next to each other: mean degree, how many nodes, the group of a node."""
+
+    degree: Floats
+    nodes: Floats
+    of_node: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, degrees: NDArray[np.int64]) -> DegreeGroups:
+        """Group nodes by degree; very many distinct degrees are cut into ranges of as many of them each."""
+        distinct, rank = np.unique(degrees, return_inverse=True)
+        count = min(len(distinct), MOST_GROUPS)
+        group = (np.arange(len(distinct)) * count // max(len(distinct), 1))[rank.ravel()]
+        nodes = np.bincount(group, minlength=count).astype(np.float64)
+        return cls(np.bincount(group, degrees, count) / np.maximum(nodes, 1.0), nodes, group)
+
+
+def _pairs_of(sizes: list[Floats]) -> Floats:
+    """Count the pairs of nodes between groups of one side, each pair once, or of two sides."""
+    pairs = np.outer(sizes[0], sizes[-1])
+    if len(sizes) == 1:
+        np.fill_diagonal(pairs, sizes[0] * (sizes[0] - 1.0))
+        pairs /= 2.0
+    return pairs
 
 
 def degree_shape(degrees: NDArray[np.int64]) -> float:

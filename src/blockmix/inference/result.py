@@ -12,7 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockmix._version import __version__
+from blockmix.evaluate.null_models import NullComparison, compare_with_null
 from blockmix.graph.graph import Graph
+from blockmix.graph.sides.sides import first_side
 from blockmix.graph.split import HeldOut
 from blockmix.inference.loop import RunResult
 from blockmix.inference.request import FitRequest
@@ -42,7 +44,9 @@ def build_posterior(
     popularities = _popularity(summaries, pool.weights)
     table = Memberships(merged.offsets, merged.community, merged.mean)
     popularity = popularities.get("popularity_mean")
-    evidence, _ = evidence_of(table, mean, popularity, data.training, data.pairs)
+    evidence, _, _ = evidence_of(
+        table, mean, popularity, data.training, data.pairs, lambda: _compared(data, held_out)
+    )
     if not np.isnan(evidence).any():
         order = np.argsort(-evidence, kind="stable")
         merged = reorder(merged, order)
@@ -93,6 +97,16 @@ def build_posterior(
         provenance=provenance,
         **popularities,
     )
+
+
+def _compared(data: HeldOut, held_out: HeldOutPairs | None) -> NullComparison | None:
+    """Compare the predictions of held-out pairs with those of the null models, as `Posterior.null` does."""
+    if held_out is None or not 0 < np.count_nonzero(held_out.links) < len(held_out.links):
+        return None
+    return compare_with_null(
+        held_out.probability, held_out.pairs, held_out.links, data.training.degrees, held_out.density,
+        first_side(data.training),
+    )  # fmt: skip
 
 
 def _pooled_predictions(data: HeldOut, result: RunResult, weighted: bool) -> tuple[Pool, HeldOutPairs | None]:

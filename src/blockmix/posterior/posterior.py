@@ -16,7 +16,7 @@ from blockmix.graph.graph import Graph
 from blockmix.graph.labels import Label
 from blockmix.posterior.answers.methods import Answers
 from blockmix.posterior.covers.complete import complete_cover, sure_members
-from blockmix.posterior.evidence.compute import evidence_of
+from blockmix.posterior.evidence.compute import Evidence, evidence_of
 from blockmix.posterior.evidence.parts import Memberships
 from blockmix.posterior.export.methods import Exports
 from blockmix.posterior.predictive.pairs import Predictions
@@ -185,15 +185,24 @@ class Posterior(Answers, Predictions, Exports):
         In nats (M14). NaN in the general model, where a community need not be linked within, where weights of links
         were fitted, and in networks of two sides: (M14) is the likelihood of neither.
         """
-        return self._evidence[0]
+        return self._evidence.communities
 
     @property
     def total_evidence(self) -> float:
-        """What the communities with evidence add together to that of the density alone, less what they cost (M14)."""
-        return self._evidence[1]
+        """What the communities with evidence add together to what is known without them, less what they cost.
+
+        Over the density alone (M14), with popularities over these alone (M20). Where that is not above zero and the
+        held-out pairs give odds of 1,000 or more for the communities, the logarithm of these odds over 1,000 (M21).
+        """
+        return self._evidence.together
+
+    @property
+    def evidence_by(self) -> str:
+        """What memberships must pay for: "description" (M14), (M20), or "prediction" of held-out pairs (M21)."""
+        return self._evidence.by
 
     @cached_property
-    def _evidence(self) -> tuple[NDArray[np.float64], float]:
+    def _evidence(self) -> Evidence:
         table = Memberships(self.offsets, self.community, self.mean)
         training, pairs = self.graph, np.empty((0, 2), dtype=np.int64)
         if self.held_out is not None:
@@ -202,7 +211,7 @@ class Posterior(Answers, Predictions, Exports):
         strengths = np.append(self.strength_mean, self.background_mean)
         if self.blocks_mean is not None:
             strengths = self.blocks_mean
-        return evidence_of(table, strengths, self.popularity_mean, training, pairs)
+        return evidence_of(table, strengths, self.popularity_mean, training, pairs, lambda: self.null)
 
     @property
     def clear(self) -> NDArray[np.bool_]:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from blockmix.evaluate.null_models import ENOUGH
 from blockmix.notebook import SHOWN_ROWS, escaped, table_html
+from blockmix.posterior.evidence.compute import PREDICTION
 from blockmix.posterior.quantities import expected_sizes, own_strengths
 
 if TYPE_CHECKING:
@@ -43,6 +44,17 @@ def structure_text(post: Posterior) -> str:
         return f"Held-out pairs are predicted worse than by {alone} ({losses}): do not use the communities."
     hubs = " Communities may be no more than nodes with many links." if null.null != "density" else ""
     return f"Held-out pairs are predicted no better than by {alone} ({losses}, within two standard errors).{hubs}"
+
+
+def evidence_text(post: Posterior) -> str:
+    """Say what the evidence of a community is, where it is defined."""
+    if post.evidence_by == PREDICTION:
+        return (
+            "what the community adds to the log likelihood, less one for each free share of its members (all together "
+            "do not pay for the description of their memberships, but predict held-out pairs so much better than the "
+            "degrees alone that this is chance in one of a thousand networks at most)"
+        )
+    return "what the community adds to the log likelihood, less what its memberships cost to describe"
 
 
 def held_out_kinds(post: Posterior) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from blockmix.graph.sides.sides import reciprocity
+from blockmix.posterior.evidence.compute import PREDICTION
 from blockmix.posterior.posterior import Posterior
 from blockmix.posterior.predictive.words import scored
 from blockmix.report.communities import Findings
@@ -70,6 +71,11 @@ def listing(post: Posterior) -> str:
     """Say which communities are listed."""
     if no_evidence(post):
         return "A community is listed if it has two members or more: evidence is not defined in this model."
+    if post.evidence_by == PREDICTION:
+        return (
+            "A community is listed if it adds more than one nat for each free share of its members, since all together "
+            "they predict held-out pairs."
+        )
     return "A community is listed if it adds more to the likelihood than its memberships cost to describe."
 
 
@@ -248,7 +254,7 @@ def _model(known: dict[str, Any]) -> str:
     why = known.get("model_chosen_by", "user")
     kind, law = str(known.get("model", {}).get("kind", "")), known.get("model", {}).get("weights")
     kind += "" if law is None else f", weights are {law}"
-    return kind if why == "user" else f"{kind}, chosen by {why}"
+    return kind if why == "user" else f"{kind}, chosen: {why}"
 
 
 def duration(seconds: float) -> str:

@@ -6,6 +6,7 @@ from functools import cache
 from importlib.resources import files
 
 from blockmix._version import __version__
+from blockmix.posterior.structure import evidence_text
 from blockmix.report.attributes import attributes_section
 from blockmix.report.communities import Findings
 from blockmix.report.diagnostics import diagnostics_section
@@ -120,8 +121,7 @@ def _communities(found: Findings) -> Markup:
     order = (
         "The largest come first, by their expected number of members. "
         if no_evidence(found.post)
-        else "Those with the most evidence come first: what a community adds to the log likelihood, less what its "
-        "memberships cost to describe. "
+        else f"Those with the most evidence come first: {evidence_text(found.post)}. "
     )
     return element(
         "section",

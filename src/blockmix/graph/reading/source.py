@@ -18,14 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from blockmix.errors import GraphFormatError, InputError
-<<<<<<< HEAD
 from blockmix.graph.reading.compression import MAGIC, NETWORK, Bounds, describe_damage, kind_of, unpacked
-from blockmix.graph.reading.opening import FileLike, name_of, open_input
-from blockmix.numerics.compile import checked_njit as njit
-=======
-from blockmix.graph.reading.compression import MAGIC, describe_damage, kind_of, unpacked
 from blockmix.graph.reading.opening import FileLike, is_file_object, name_of, open_input
->>>>>>> 23e3aa6 (Dictionaries, records, sets, structured arrays, lazy and square frames are networks; small integers do not wrap to zero)
+from blockmix.numerics.compile import checked_njit as njit
 
 BLOCK_BYTES = 4 << 20
 # No edge list has longer lines; without a bound a file without line ends would be read into memory whole.

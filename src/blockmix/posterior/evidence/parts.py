@@ -30,16 +30,33 @@ class Memberships(NamedTuple):
 
 def charges(table: Memberships, training: Graph, communities: int) -> Floats:
     """Compute what every community is charged: sum_a pi_ak c_a, with what a node's memberships cost to describe."""
-    counts = np.diff(table.offsets)
-    node = np.repeat(np.arange(len(counts)), counts)
-    mean = table.mean.astype(np.float64)
-    total = np.maximum(np.bincount(node, mean, len(counts)), TINY)
-    share = mean / total[node]
-    several = np.exp(np.bincount(node, -xlogy(share, share), len(counts)))
-    m = np.clip(several, 1.0, communities)
+    m = _effective(table, communities)
     which = gammaln(communities + 1.0) - gammaln(m + 1.0) - gammaln(communities - m + 1.0)
-    cost = which + 0.5 * (m - 1.0) * np.log(training.degrees + 1.0)
-    return np.asarray(np.bincount(table.community, table.mean * cost[node], communities))
+    return _charged(table, which + 0.5 * (m - 1.0) * np.log(training.degrees + 1.0), communities)
+
+
+def free_shares(table: Memberships, communities: int) -> Floats:
+    """(M21) Compute the free shares of the members of every community, sum_a pi_ak (m_a - 1)."""
+    return _charged(table, _effective(table, communities) - 1.0, communities)
+
+
+def _nodes(table: Memberships) -> NDArray[np.int64]:
+    counts = np.diff(table.offsets)
+    return np.repeat(np.arange(len(counts)), counts)
+
+
+def _effective(table: Memberships, communities: int) -> Floats:
+    """Compute m_a, the effective number of memberships of every node."""
+    node, mean, nodes = _nodes(table), table.mean.astype(np.float64), len(table.offsets) - 1
+    total = np.maximum(np.bincount(node, mean, nodes), TINY)
+    share = mean / total[node]
+    several = np.exp(np.bincount(node, -xlogy(share, share), nodes))
+    return np.asarray(np.clip(several, 1.0, communities))
+
+
+def _charged(table: Memberships, cost: Floats, communities: int) -> Floats:
+    """Share out what nodes cost among their communities."""
+    return np.asarray(np.bincount(table.community, table.mean * cost[_nodes(table)], communities))
 
 
 def shared_terms(
