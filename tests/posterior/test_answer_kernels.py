@@ -55,7 +55,7 @@ def test_the_probability_at_the_means_is_the_formula(mixed):
 
 @pytest.mark.parametrize(
     "labels",
-    [[0, 1, 2, 3], [5, -2, 9, 40], ["ann", "bob", "çem", ""]],
+    [[0, 1, 2, 3], [5, -2, 9, 40], ["ann", "bob", "çem", "d"]],
     ids=["range", "integers", "text"],
 )
 def test_labels_of_many_nodes_are_those_of_each(labels):

@@ -205,9 +205,9 @@ class FitRequest:
         return plan
 
     def chain_key(self, number: int) -> ChainKey:
-        """Return the key of a chain's random numbers: a function of the seed and its number."""
+        """Return the key of a chain's random numbers, a function of the seed and its number, and this number."""
         low, high = stream_key(np.uint64(self.seed), number)
-        return int(low), int(high)
+        return int(low), int(high), number
 
     def make_sampler(self, data: HeldOut, workers: Workers) -> Sampler:
         """Make the sampler of this request for some data, on the engine of its device where it has a choice."""

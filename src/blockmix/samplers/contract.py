@@ -22,7 +22,8 @@ from blockmix.numerics.workers import Workers
 from blockmix.tables.layout import Rows
 from blockmix.tables.summary import Moments
 
-ChainKey = tuple[int, int]
+# Two words that a chain's random numbers are keyed by and, in a fit, the number of the chain.
+ChainKey = tuple[int, ...]
 Arrays = Mapping[str, NDArray[Any]]
 
 

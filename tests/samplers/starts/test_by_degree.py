@@ -7,13 +7,13 @@ from scipy.integrate import quad
 from blockmix.evaluate.mutual_information import onmi
 from blockmix.generators.planted import planted
 from blockmix.graph.graph import Graph
+from blockmix.inference.fit import fit
 from blockmix.numerics.workers import Workers
 from blockmix.samplers.starts.choose import choose_communities
 from blockmix.samplers.starts.counting import count_inside
 from blockmix.samplers.starts.laws import integrated_likelihood, law_of, pairs_inside, weights_by_degree
 from blockmix.samplers.starts.partition import find_parts
-from blockmix.samplers.starts.potts import fresh
-from blockmix.samplers.starts.potts.fresh import find_anew
+from blockmix.samplers.starts.potts.fresh import _found_at, find_anew
 from blockmix.samplers.starts.potts.levels import Levels
 
 ONE = Workers(1)
@@ -68,7 +68,9 @@ def test_communities_of_nodes_with_unequal_degrees_are_counted(unequal):
     """By degree 11 to 18 are counted (seeds 0 to 9), without degrees 2 to 17, most often fewer than seven."""
     counted = [choose_communities(unequal.graph, seed, by_degree=True) for seed in range(3)]
     assert all(10 <= count <= 30 for count in counted), counted
-    assert min(choose_communities(unequal.graph, seed) for seed in range(3)) < 7
+    alone = [choose_communities(unequal.graph, seed) for seed in range(3)]
+    assert min(alone) < 7
+    assert all(both >= one for both, one in zip(counted, alone, strict=True))
 
 
 def test_parts_are_nearer_to_communities_of_unequal_nodes(unequal):
@@ -88,16 +90,36 @@ def test_equal_nodes_have_the_same_parts_either_way():
     assert onmi([np.flatnonzero(parts == k) for k in range(20)], made.covers, 1000) >= 0.99
 
 
-def test_resolutions_tried_anew_gain_on_the_levels(unequal, monkeypatch):
+def test_the_best_partition_found_anew_is_above_every_level(unequal):
     """A hub and its leaves that became a group at a fine level are never taken apart by later ones."""
-    whole = find_parts(unequal.graph, 20, np.random.default_rng(1), by_degree=True)
-    monkeypatch.setattr(
-        "blockmix.samplers.starts.partition.find_anew",
-        lambda levels, at, most: fresh.Found(np.zeros(levels.graph.n_nodes, dtype=np.int32), -np.inf, at),
-    )
-    levels_alone = find_parts(unequal.graph, 20, np.random.default_rng(1), by_degree=True)
-    gain = likelihood(unequal.graph, whole, 20) - likelihood(unequal.graph, levels_alone, 20)
-    assert gain > 50.0
+    levels = Levels(unequal.graph, 7, ONE, by_degree=True)
+    best_level = max(likelihood(unequal.graph, parts, int(parts.max()) + 1) for _, parts in levels)
+    resolution = unequal.graph.density / levels.law.mean_weight**2
+    assert find_anew(levels, resolution, None).score > best_level + 50.0
+
+
+@pytest.mark.parametrize("communities", [2, 8, 20, 30, 300])
+def test_a_start_by_degree_has_a_part_for_every_community_but_no_splinters(unequal, communities):
+    """Up to three parts for each of the best partition, which has about sixteen."""
+    parts = find_parts(unequal.graph, communities, np.random.default_rng(0), by_degree=True)
+    count = len(np.unique(parts))
+    assert count <= communities
+    assert count >= min(communities, 25)
+    assert count <= 80
+
+
+def test_every_second_chain_starts_by_degree(unequal, monkeypatch):
+    seen = []
+
+    def noted(graph, communities, rng, workers, by_degree):
+        seen.append(by_degree)
+        return find_parts(graph, communities, rng, workers, by_degree)
+
+    monkeypatch.setattr("blockmix.samplers.scir.popularity.sampler.find_parts", noted)
+    fit(unequal.graph, communities=4, model="popularity", sweeps=2, warm_up=1, chains=3, seed=1, threads=1)
+    # The networks of six nodes that kernels are compiled on have chains without a number.
+    assert seen[-3:] == [False, True, False]
+    assert not any(seen[:-3])
 
 
 @pytest.mark.parametrize("communities", [3, 20, None])
@@ -110,7 +132,7 @@ def test_parts_found_anew_have_the_score_that_comes_with_them(unequal, communiti
     assert found.score == pytest.approx(
         likelihood(unequal.graph, found.parts, communities or count), rel=1e-12
     )
-    assert found.score >= fresh._found_at(levels, resolution, communities).score
+    assert found.score >= _found_at(levels, resolution, communities).score
 
 
 @pytest.mark.parametrize("threads", [2, 3])

@@ -26,11 +26,13 @@ def choose_communities(
 ) -> int:
     """Count the communities in the hard partition of the highest integrated likelihood; return at least two.
 
-    With `by_degree` nodes may differ in how many links they have, as in the popularity model.
+    With `by_degree` nodes may also differ in how many links they have, and the larger of the two numbers is taken: a
+    hard partition puts overlapping communities together, more often in one law than in the other, and communities that
+    are missing cost more than those that are not needed.
     """
     salt = int(np.random.default_rng(seed).integers(0, 2**32))
-    workers = Workers(1) if workers is None else workers
-    return count_communities(Levels(graph.without_sides(), salt, workers, by_degree=by_degree))
+    graph, workers = graph.without_sides(), Workers(1) if workers is None else workers
+    return max(count_communities(Levels(graph, salt, workers, by_degree=law)) for law in {False, by_degree})
 
 
 def count_communities(levels: Levels) -> int:

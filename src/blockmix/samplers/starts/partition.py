@@ -19,7 +19,7 @@ from blockmix.numerics.workers import Workers
 from blockmix.samplers.starts.counting import PartCounts, count_inside, count_nodes
 from blockmix.samplers.starts.dendrogram import Dendrogram
 from blockmix.samplers.starts.laws import background_of, integrated_likelihood
-from blockmix.samplers.starts.potts.fresh import find_anew, polished
+from blockmix.samplers.starts.potts.fresh import find_many, polished
 from blockmix.samplers.starts.potts.levels import FINEST, Levels
 from blockmix.samplers.starts.reducing import reduced
 
@@ -41,14 +41,14 @@ def find_parts(
 ) -> NDArray[np.int64]:
     """Find a part in 0..K-1 for every node; isolated nodes are spread at random.
 
-    With `by_degree` nodes may differ in how many links they have, as in the popularity model.
+    With `by_degree` nodes may differ in how many links they have, and there are about K parts.
     """
     if graph.n_edges == 0:
         return rng.integers(0, communities, graph.n_nodes)
     graph = graph.without_sides()
     workers = Workers(1) if workers is None else workers
     levels = Levels(graph, int(rng.integers(0, 2**32)), workers, by_degree=by_degree)
-    parts = parts_of(levels, communities).astype(np.int64)
+    parts = (find_many if by_degree else parts_of)(levels, communities).astype(np.int64)
     isolated = np.flatnonzero(graph.degrees == 0)
     parts[isolated] = rng.integers(0, communities, len(isolated))
     return parts
@@ -61,8 +61,6 @@ def parts_of(levels: Levels, communities: int) -> Parts:
         return _score(levels, _counted(levels, parts, communities), communities)
 
     candidates, resolution = _candidates(levels, communities)
-    if levels.weights is not None:
-        candidates.append(find_anew(levels, resolution, communities).parts)
     scored = {score_of(parts): parts for parts in candidates}
     for score in sorted(scored, reverse=True)[:POLISHED]:
         better = polished(levels, scored[score], resolution)

@@ -25,6 +25,12 @@ Parts = NDArray[np.int32]
 PATIENCE, MOST_PATIENT = 3, 200_000
 
 
+# How far `find_many` goes for more parts or fewer: in steps of the resolution, and in parts.
+MOST_STEPS, MOST_PIECES = 20, 3
+# A part of fewer nodes is a leftover.
+SMALLEST = 3
+
+
 class Found(NamedTuple):
     """A partition, its integrated likelihood, and the resolution that it was found at."""
 
@@ -46,6 +52,39 @@ def find_anew(levels: Levels, resolution: float, communities: int | None) -> Fou
             without_gain = 0 if other.score > best.score else without_gain + 1
             best = max(best, other, key=lambda found: found.score)
     return best
+
+
+def find_many(levels: Levels, communities: int) -> Parts:
+    """Return at most so many parts, and about as many where the network can be divided into half of them.
+
+    The partition of the highest likelihood may have a few large parts where the posterior has many communities that
+    overlap: with as many parts as communities each of them has something to begin with. Parts at too fine a resolution
+    are pieces of communities, which a chain takes long to join: so there are at most `MOST_PIECES` for each part of
+    the best partition.
+    """
+    found = find_anew(levels, levels.graph.density / levels.law.mean_weight**2, None)
+    count = _parts_of_three(found.parts)
+    wanted = min(communities, MOST_PIECES * count)
+    enough, at = count >= wanted, found.resolution
+    for _ in range(MOST_STEPS):
+        # Towards the resolution with as many parts: a coarser one where there are too many, else a finer one.
+        at *= 1.0 / FACTOR if enough else FACTOR
+        tried = _found_at(levels, at, None)
+        more = _parts_of_three(tried.parts)
+        if enough and more < wanted:
+            break
+        if enough or more > count:
+            found, count = tried, more
+        if not enough and more >= wanted:
+            break
+    most = int(found.parts.max()) + 1
+    counts = count_inside(levels.graph, found.parts, most, levels.workers, levels.weights)
+    return reduced(counts.weight, found.parts, communities)
+
+
+def _parts_of_three(parts: Parts) -> int:
+    """Count the parts that are more than a pair."""
+    return int(np.count_nonzero(np.bincount(parts) >= SMALLEST))
 
 
 def _found_at(levels: Levels, resolution: float, communities: int | None) -> Found:
