@@ -8,8 +8,8 @@ there is stationary if the sampler is exact, however slowly it moves, so that ov
 fall. Printed is the mean over the second half of the sweeps less the start: in its standard errors (z), and in
 posterior standard deviations, for which stands the change from start to end divided by the root of two; it is less
 where chains remember their start. `kept` is the correlation of start and end over networks, in which networks differ
-too. The quantities are strengths in increasing order, background and mean squared membership. An error shows as far as
-chains have moved towards their own law.
+too. The quantities are strengths in increasing order, their mean, background and mean squared membership. An error
+shows as far as chains have moved towards their own law.
 """
 
 from __future__ import annotations
@@ -35,8 +35,9 @@ EVERY = 20
 
 
 def quantities(found: harness.Parameters) -> NDArray[np.float64]:
-    """Return strengths in increasing order, background and mean squared membership."""
-    return np.array([*np.sort(found.strengths), found.background, (found.memberships**2).sum(axis=1).mean()])
+    """Return strengths in increasing order, their mean, background and mean squared membership."""
+    squared = (found.memberships**2).sum(axis=1).mean()
+    return np.array([*np.sort(found.strengths), found.strengths.mean(), found.background, squared])
 
 
 def changes_of(

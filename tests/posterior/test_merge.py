@@ -107,3 +107,12 @@ def test_communities_nobody_is_in_still_get_a_number_of_their_own(monkeypatch, o
     numbers = match_labels(sp.csr_matrix(first), sp.csr_matrix(other))
     assert numbers[3] == 1
     assert sorted(numbers) == list(range(5))
+
+
+def test_a_chain_that_does_not_count_does_not_decide_how_others_are_matched(chain_of):
+    """To memberships that are all even any numbering is as good as another."""
+    hard = np.repeat(np.eye(2), 3, axis=0)
+    chains = [chain_of([rows, rows]) for rows in (np.full((6, 2), 0.5), hard, hard[:, ::-1])]
+    merged = merge_chains(chains, 2, np.array([0.0, 0.5, 0.5]))
+    np.testing.assert_allclose(merged.mean, 1.0)
+    assert (merged.numbers[1] != merged.numbers[2]).all()

@@ -40,6 +40,7 @@ SETTINGS = {
     "dense memberships": (Model(5, alpha=0.8, kind="popularity"), {"batches": 1}),
     "background given": (Model(4, background=0.02, kind="popularity"), {"start": "random"}),
     "one community": (Model(1, kind="popularity"), {}),
+    "hardly any births": (Model(20, alpha=1e-5, kind="popularity"), {"slots": 3, "batches": 2}),
     "prior of rates given": (Model(4, eta=(0.3, 6.0), kind="popularity"), {"batches": 3}),
 }
 
