@@ -8,7 +8,7 @@ import { flattened, savePng, saveSvg, save } from "./saving.js";
 import { membersScene, neighbourhood, wholeScene } from "./scene.js";
 import { Stage } from "./stage.js";
 import { change, chosen, onChange } from "./state.js";
-import { onTheme, readInk } from "./theme.js";
+import { ON_PAPER, onTheme, readInk } from "./theme.js";
 
 const STEPS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
 const state = { starting: null, stage: null, scene: null, whole: null, ink: null };
@@ -251,7 +251,7 @@ function printable() {
   onPrint(
     () => {
       if (!state.stage || !state.scene) return;
-      state.ink = { ...readInk(), paper: "#ffffff", ink: "#1d2530", line: "#7d8793" };
+      state.ink = ON_PAPER;
       state.stage.retheme();
       still.src = flattened(state.stage).toDataURL("image/png");
       still.hidden = false;

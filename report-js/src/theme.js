@@ -20,6 +20,18 @@ function apply(theme) {
   for (const listener of listeners) listener();
 }
 
+/** The colours of canvases on paper, those of print in report.css: paper is light whatever the screen is. */
+export const ON_PAPER = {
+  ink: "#1d2530",
+  soft: "#5c6673",
+  paper: "#ffffff",
+  line: "#7d8793",
+  faint: "#e6e3dc",
+  rule: "#e2ded5",
+  accent: "#1f5f8b",
+  shade: "#edeae2",
+};
+
 /** The colours that canvases need, as they are now. */
 export function readInk() {
   return {

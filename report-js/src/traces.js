@@ -3,7 +3,7 @@ import uPlot from "uplot";
 import { core } from "./data.js";
 import { byId, fill, h, number } from "./dom.js";
 import { onPrint } from "./printing.js";
-import { onTheme, readInk } from "./theme.js";
+import { ON_PAPER, onTheme, readInk } from "./theme.js";
 
 const HEIGHT = 190;
 const plots = [];
@@ -126,11 +126,17 @@ export function startTraces() {
     { rootMargin: "300px" },
   );
   seen.observe(place);
-  onPrint(() => {
-    if (!plots.length) drawAll(false);
-  });
-  onTheme(() => {
-    ink = null;
+  const paint = (colours) => {
+    ink = colours;
     for (const { made } of plots) made.redraw();
-  });
+  };
+  onPrint(
+    () => {
+      // Plots that are just being made take the colours by themselves, and must not be drawn again before they are.
+      paint(ON_PAPER);
+      if (!plots.length) drawAll(false);
+    },
+    () => paint(null),
+  );
+  onTheme(() => paint(null));
 }

@@ -241,11 +241,29 @@ def test_a_node_of_a_directed_network_says_its_role_and_leads_to_the_other(brows
     assert complaints(page) == []
 
 
+# How many pixels of the first plot have two colours.
+INKED = """
+const plot = document.querySelector('#traces canvas');
+const data = plot.getContext('2d').getImageData(0, 0, plot.width, plot.height).data;
+const count = ([r, g, b]) => {
+  let n = 0;
+  for (let i = 0; i < data.length; i += 4) n += data[i] === r && data[i + 1] === g && data[i + 2] === b;
+  return n;
+};
+return [...arguments].map(count);
+"""
+
+
 def test_paper_shows_the_picture_all_plots_and_all_rows(browse, make_posterior, tmp_path):
     page = browse(write_report(make_posterior(200, 20), tmp_path / "r.html"), webgl=True)
     drawn(page)
     assert page.execute_script("return document.querySelectorAll('#community-table tbody tr').length") == 15
+    # On a dark screen too.
+    page.execute_script("document.documentElement.dataset.theme = 'dark'")
     page.execute_script("dispatchEvent(new Event('beforeprint'))")
+    shade, line = page.execute_script(INKED, [237, 234, 226], [31, 95, 139])
+    assert shade > 500
+    assert line > 20
     assert page.execute_script("return document.getElementById('still').src").startswith(
         "data:image/png;base64,"
     )

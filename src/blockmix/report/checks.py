@@ -28,7 +28,7 @@ def degree_calibration(table: DegreeCalibration) -> Markup:
         )
         for i in range(len(table))
     ]  # fmt: skip
-    head = ("Links of the two nodes", "Pairs", "Links", "Expected", "Observed/predicted", "Interval", "")
+    head = ("Links of the two nodes", "Pairs", "Links", "Expected", "Observed / predicted", "Interval", "")
     return joined(
         element("h3", "Calibration by degree"),
         element("p", how, class_="note"),

@@ -88,7 +88,7 @@ def _contents(found: Findings) -> Markup:
         element("h2", "Communities", class_="small"),
         element(
             "p",
-            element("label", "Members make at least ", value, " of their links there", for_="threshold"),
+            element("label", "Members: at least ", value, " of their links", for_="threshold"),
             void("input", id="threshold", type="range", min="1", max="100", step="1",
                  value=f"{100 * found.threshold:.0f}"),
             class_="threshold",
