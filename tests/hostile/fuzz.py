@@ -77,8 +77,8 @@ KINDS: dict[str, dict[str, Any]] = {
     "lmc": {"sampler": "lmc"}, "counts": {"model": "popularity", "weight_law": "counts"},
     "amounts": {"model": "popularity", "weight_law": "amounts"},
     "closed": {"model": "assortative", "exact": False}, "converted": {"model": "assortative"},
-    "directed": {}, "directed counts": {"weight_law": "counts"}, "bipartite": {},
-    "bipartite amounts": {"weight_law": "amounts"},
+    "directed": {}, "directed counts": {"model": "popularity", "weight_law": "counts"}, "bipartite": {},
+    "bipartite amounts": {"model": "popularity", "weight_law": "amounts"},
     "given": {"model": "assortative", "init": [range(20), range(20, 40), range(40, 60)]},
 }  # fmt: skip
 
