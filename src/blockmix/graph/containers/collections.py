@@ -130,9 +130,8 @@ def _of_records(records: list[Mapping[Any, Any]], weights: Any, kind: str | None
         raise InputError(
             f"edges[{wrong}] is {readable(str(records[wrong]))}, without one of {', '.join(map(str, wanted))}"
         )
-    return _of_columns(
-        {key: [record[key] for record in records] for key in wanted}, *wanted[:2], weights, kind
-    )
+    columns = {key: [record[key] for record in records] for key in wanted}
+    return _of_columns(columns, wanted[0], wanted[1], weights, kind)
 
 
 def _matrix(rows: list[Any]) -> Any:

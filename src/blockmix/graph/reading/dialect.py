@@ -233,7 +233,7 @@ def find_ends(names: Sequence[str]) -> tuple[int, int] | None:
     for first, second in _EXACT_ENDS:
         if plain.count(first) == plain.count(second) == 1:
             return plain.index(first), plain.index(second)
-    neo4j = [(found[1] or found[2], i) for i, name in enumerate(plain) if (found := _NEO4J.fullmatch(name))]
+    neo4j = [(end[1] or end[2], i) for i, name in enumerate(plain) if (end := _NEO4J.fullmatch(name))]
     if sorted(which for which, _ in neo4j) == ["end", "start"]:
         return dict(neo4j)["start"], dict(neo4j)["end"]
     return next(filter(None, (_numbered_ends(plain, pattern) for pattern in _NUMBERED)), None)

@@ -36,9 +36,9 @@ def read_json(source: Source, weights: str | None = None, kind: str | None = Non
     """
     found = _parsed(source)
     key = next((key for key in _LINKS if isinstance(found, dict) and isinstance(found.get(key), list)), None)
-    listed = as_lists(found) if key is None else None
-    if listed is not None:
-        return _of_records(source, *listed, weights, kind)
+    lists = as_lists(found) if key is None else None
+    if lists is not None:
+        return _of_records(source, *lists, weights, kind)
     if isinstance(found, list):
         return _of_pairs(source, found, weights, kind)
     if key is None:
