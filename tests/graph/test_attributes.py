@@ -178,3 +178,29 @@ def test_whole_numbers_of_any_size_are_labels():
 def test_what_holds_no_nodes_is_refused(given):
     with pytest.raises(InputError, match="nodes must be labels, a table or a file of them, not"):
         read_nodes(given)
+
+
+@pytest.mark.parametrize(
+    ("table", "problem"),
+    [
+        ("id,age\n1.0,3\n2.0,4\n", "the table has '1.0', the network '1'"),
+        ("id,age\n01,3\n02,4\n", "the table has '01', the network '1'"),
+        ("name,age\nann,3\nbob,4\n", "no label of the column 'name'"),
+        ("1,ann\n2,bob\n", "if it is a table, call the column with the labels id"),
+        ("person,dept\n1,x\n2,y\n", "if it is a table, call the column with the labels id"),
+    ],
+)
+@pytest.mark.parametrize("network", ["1 2\n2 3\n", '[["1", "2"], ["2", "3"]]'])
+def test_a_table_of_other_nodes_is_an_error(table, problem, network):
+    """Without a node in common every row would be one more node without links."""
+    with pytest.raises(InputError, match=problem):
+        read_graph(io.StringIO(network), nodes=io.StringIO(table))
+
+
+def test_a_list_of_nodes_without_links_and_a_table_of_some_nodes_are_taken():
+    network = "1 2\n2 3\n"
+    assert read_graph(io.StringIO(network), nodes=io.StringIO("7\n8\n")).n_nodes == 5
+    assert read_graph(io.StringIO(network), nodes=io.StringIO("id,age\n1,3\n9,4\n,\n")).n_nodes == 4
+    assert list(
+        read_graph(io.StringIO(network), nodes=io.StringIO(":ID,name\n1,ann\n2,bob\n")).attributes
+    ) == ["name"]

@@ -55,6 +55,8 @@ def with_nodes(graph: Graph, nodes: NodeList) -> Graph:
 
 def described(graph: Graph, nodes: NodeList | None) -> Graph:
     """Return a network that has the nodes of a table, with the attributes of it and a remark in the summary."""
+    if nodes is not None:
+        _require_links(graph, nodes)
     if nodes is None or nodes.table is None:
         return graph
     found = with_table(graph, nodes.labels.tolist(), nodes.table)
@@ -66,6 +68,27 @@ def described(graph: Graph, nodes: NodeList | None) -> Graph:
     if found.summary is None:
         return found
     return replace(found, summary=replace(found.summary, notes=(*found.summary.notes, *notes)))
+
+
+def _require_links(graph: Graph, nodes: NodeList) -> None:
+    """Refuse a table or list of which no node has a link, where it is of other nodes or no list of labels."""
+    if graph.sides is not None or not len(nodes.labels) or not graph.n_edges:
+        return
+    if graph.degrees[graph.labels.indices(nodes.labels.tolist())].any():
+        return
+    first = str(nodes.labels[0])
+    linked = str(graph.labels[int(np.argmax(graph.degrees > 0))])
+    if nodes.table is not None:
+        raise InputError(
+            f"{nodes.source}: no label of the column {readable(nodes.id_column or '')} is that of a node with a link: "
+            f"the table has {readable(first)}, the network {readable(linked)}; write labels the same way in both, and "
+            "call their column id"
+        )
+    if any(mark in first for mark in ",;|"):
+        raise InputError(
+            f"{nodes.source}: read as a list of one label a line, such as {readable(first)}, of which none has a link; "
+            "if it is a table, call the column with the labels id, in its first line"
+        )
 
 
 def _missing(graph: Graph, labels: NDArray[Any]) -> NDArray[np.bool_]:

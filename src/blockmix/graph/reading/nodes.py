@@ -25,7 +25,7 @@ from blockmix.graph.reading.opening import FileLike, is_file_object
 from blockmix.graph.reading.parser import COMMAS, PIPES, SEMICOLONS, TABS
 from blockmix.graph.reading.source import Source
 
-ID_NAMES = ("id", "node", "node_id", "nodeid", "label", "name", "vertex", "key")
+ID_NAMES = ("id", ":id", "~id", "node", "node_id", "nodeid", "label", "name", "vertex", "key")
 _MOST_COLUMNS = 1000
 
 
