@@ -336,8 +336,3 @@ def test_no_line_of_a_help_text_is_broken_on_a_terminal_of_80_columns():
         if len(line) > 78
     }
     assert wide == set()
-
-
-def test_every_command_has_examples():
-    without = [n for n, c in get_command(app).commands.items() if f"blockmix {n}" not in (c.help or "")]
-    assert without == []

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
+import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -43,7 +46,26 @@ def diagnose(
     if as_json:
         print_json(values)
     else:
-        print(check_text(post, checks, values))
+        width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+        print(fitted(check_text(post, checks, values), width))
+
+
+def fitted(text: str, width: int | None) -> str:
+    """Return text whose lines end between words on a terminal so wide; unchanged where there is none (None).
+
+    >>> print(fitted("Converged. Held-out pairs are predicted better.", 30))
+    Converged. Held-out pairs are
+    predicted better.
+    """
+    if width is None:
+        return text
+    lines = (
+        textwrap.fill(line, width, break_long_words=False, break_on_hyphens=False)
+        if len(line) > width
+        else line
+        for line in text.split("\n")
+    )
+    return "\n".join(lines)
 
 
 def check_record(post: Posterior, checks: PredictiveChecks | None) -> dict[str, Any]:
