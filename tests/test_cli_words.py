@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import re
 import webbrowser
@@ -14,6 +16,7 @@ from typer.testing import CliRunner
 
 import blockmix as bm
 from blockmix.cli.app import app
+from blockmix.cli.deliver import print_written
 from blockmix.cli.record import record
 from blockmix.errors import InputError
 from blockmix.evaluate import read_covers
@@ -127,6 +130,23 @@ def test_fit_writes_a_report_and_ends_with_what_comes_next(run):
     assert f"blockmix open {folder}" in after
     for command in re.findall(r"blockmix (\w+)", after):
         assert blockmix(command, "--help").exit_code == 0
+
+
+def test_a_run_that_lacks_sweeps_names_the_command_that_makes_them(cliques, tmp_path):
+    folder = tmp_path / "run"
+    shown = blockmix("fit", cliques, "-k", 6, "--sweeps", 30, "--seed", 1, "-o", folder, "--no-report").stdout
+    needed = record(bm.load(folder), 0.1)["sweeps_needed"]
+    assert needed > 30
+    assert f"blockmix resume {folder} --sweeps {needed} " in shown[shown.index("Next:") :]
+    converged = record(bm.load(folder), 0.1) | {"sweeps_needed": None}
+    for values, words in (
+        (converged, []),
+        (converged | {"interrupted": True}, [f"blockmix resume {folder} "]),
+    ):
+        with contextlib.redirect_stdout(io.StringIO()) as said:
+            print_written(["memberships.tsv"], folder, None, values)
+        assert ("resume" in said.getvalue()) == bool(words)
+        assert all(word in said.getvalue() for word in words)
 
 
 def test_no_report_writes_none_also_when_the_run_is_resumed(cliques, tmp_path):

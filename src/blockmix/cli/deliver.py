@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -93,8 +93,9 @@ def deliver(post: Posterior, to: Output, report: Path | None = None) -> None:
         from blockmix.cli.summary import print_summary
         from blockmix.posterior.export.files import text_names
 
-        print_summary(record(post, to.threshold))
-        print_written(text_names(post), path, None if unreported else report)
+        values = record(post, to.threshold)
+        print_summary(values)
+        print_written(text_names(post), path, None if unreported else report, None if failures else values)
     if failures:
         from blockmix.inference.run_folder.folder import what_is_kept
 
@@ -107,8 +108,13 @@ def deliver(post: Posterior, to: Output, report: Path | None = None) -> None:
         raise typer.Exit(FAILED)
 
 
-def print_written(texts: Sequence[str], path: Path | None, report: Path | None) -> None:
-    """Print what was written where, `texts` being the text files, and what can be done next."""
+def print_written(
+    texts: Sequence[str], path: Path | None, report: Path | None, values: dict[str, Any] | None
+) -> None:
+    """Print what was written where, `texts` being the text files, and what can be done next.
+
+    `values` is the record of the result, of which a run that was interrupted or lacks sweeps is to go on.
+    """
     from blockmix.posterior.storage import MANIFEST
 
     lines = [""]
@@ -126,6 +132,12 @@ def print_written(texts: Sequence[str], path: Path | None, report: Path | None) 
     if path is not None:
         name = printable(quote(str(path)))
         steps = [(f"blockmix open {name}", "the report, in a browser")]
+        if values is not None and values["interrupted"]:
+            steps.append((f"blockmix resume {name}", "go on to the end of the run"))
+        elif values is not None and values["sweeps_needed"] is not None:
+            steps.append(
+                (f"blockmix resume {name} --sweeps {values['sweeps_needed']}", "the sweeps that are missing")
+            )
         steps += [
             (f"blockmix predict {name} pairs.txt", "probability of a link, for pairs of nodes"),
             (f"blockmix export {name} network.graphml", "for Gephi, Cytoscape and others"),
