@@ -31,7 +31,7 @@ def main() -> None:
     parser.add_argument("-k", type=int, default=5000)
     asked = parser.parse_args()
     data = hold_out(read_graph(asked.edges), 0.02, seed=1)
-    request = FitRequest(asked.k, seed=1, chains=1)
+    request = FitRequest(asked.k, "assortative", seed=1, chains=1)
     with Workers() as workers, tempfile.TemporaryDirectory(dir=".") as folder:
         (sampler,) = make_samplers(request, data, workers)
         chain = HostChain.start(sampler, request.chain_key(0), data.pairs)

@@ -37,7 +37,7 @@ def run(method: str, made: Planted, seed: int, seconds: float) -> dict[str, floa
     data = bm.hold_out(made.graph, 0.05, seed=seed)
     k = len(made.covers)
     request = FitRequest(
-        k, sampler=sampler, options=options, seed=seed, chains=1, threads=1, held_out=data, time_limit=seconds,
+        k, "assortative", sampler, options, seed=seed, chains=1, threads=1, held_out=data, time_limit=seconds,
         alpha=1.0 / k,
     )  # fmt: skip
     post = fit.fit_request(request, made.graph, progress=False, clock=time.process_time)

@@ -75,8 +75,8 @@ def run(sampler: str, options: dict[str, Any], seed: int, sweeps: int) -> dict[s
         options = options | {"background": 0.1 * data.training.density}
     begin = time.process_time()
     post = bm.fit(
-        graph, communities, sampler=sampler, seed=seed, chains=1, threads=1, held_out=data, sweeps=sweeps,
-        alpha=1.0 / communities, progress=False, **options,
+        graph, communities, model="assortative", sampler=sampler, seed=seed, chains=1, threads=1, held_out=data,
+        sweeps=sweeps, alpha=1.0 / communities, progress=False, **options,
     )  # fmt: skip
     seconds = time.process_time() - begin
     scores = post.scores

@@ -108,6 +108,7 @@ def larger_k(args: argparse.Namespace) -> list[dict[str, Any]]:
             post = bm.fit(
                 graph,
                 k,
+                model="assortative",
                 seed=seed,
                 held_out=data,
                 time_limit=args.time_limit,

@@ -47,7 +47,16 @@ def main() -> None:
             data = choose_held_out(graph, None, None, seed)
             chosen.append(choose_communities(data.training, seed))
             for k in ALLOWED:
-                post = bm.fit(graph, k, seed=seed, sweeps=SWEEPS, chains=2, held_out=data, progress=False)
+                post = bm.fit(
+                    graph,
+                    k,
+                    model="assortative",
+                    seed=seed,
+                    sweeps=SWEEPS,
+                    chains=2,
+                    held_out=data,
+                    progress=False,
+                )
                 assert post.scores is not None
                 spare = np.sort(post.sizes)[::-1][COMMUNITIES:].sum() / NODES
                 rows[k].append((spare, len(post.covers()), post.scores.log_loss))

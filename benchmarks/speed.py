@@ -35,7 +35,7 @@ imported = time.perf_counter()
 groups = [range(10 * g, 10 * g + 11) for g in range(4)]
 graph = bm.Graph.from_edges([(a, b) for group in groups for a in group for b in group if a < b])
 called = time.perf_counter()
-bm.fit(graph, 4, sweeps=1, warm_up=0, chains=1, held_out=0.1, progress=False)
+bm.fit(graph, 4, model="assortative", sweeps=1, warm_up=0, chains=1, held_out=0.1, progress=False)
 ended = time.perf_counter()
 print(ended - called, imported - begin, ended - begin)
 """

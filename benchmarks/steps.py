@@ -106,8 +106,8 @@ def whole_run(folder: Path, edges: Path, communities: int, threads: int) -> tupl
     with Workers(threads) as workers:
         time_sweeps(clock, data, communities, workers)
     post = bm.fit(
-        graph, communities, sweeps=3, warm_up=1, chains=1, seed=1, threads=threads, held_out=data, progress=False,
-        callback=lambda _: clock.mark(),
+        graph, communities, model="assortative", sweeps=3, warm_up=1, chains=1, seed=1, threads=threads,
+        held_out=data, progress=False, callback=lambda _: clock.mark(),
     )  # fmt: skip
     clock.mark()
     clock.note("the result", clock.marks[-2], clock.marks[-1])

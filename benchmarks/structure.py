@@ -66,7 +66,7 @@ def always_stacked(predicted: np.ndarray, links: np.ndarray, density: float, pri
 def report(name: str, seconds: float, seed: int) -> None:
     """Fit one network and print its figures."""
     graph, k = network(name, seed)
-    post = bm.fit(graph, k, seed=seed, time_limit=seconds)
+    post = bm.fit(graph, k, model="assortative", seed=seed, time_limit=seconds)
     assert post.held_out is not None
     assert post.null is not None
     links, density = post.held_out.links, post.held_out.density

@@ -85,8 +85,8 @@ def fit_to_truth(case: Case, seed: int, **options: Any) -> Fitted:
     if case.eta is not None:
         options |= {"alpha": CONCENTRATION / case.communities, "eta": case.eta}
     post = bm.fit(
-        made.graph, case.communities, seed=seed + 100, sweeps=case.sweeps, warm_up=case.sweeps // 3,
-        progress=False, **options,
+        made.graph, case.communities, model="assortative", seed=seed + 100, sweeps=case.sweeps,
+        warm_up=case.sweeps // 3, progress=False, **options,
     )  # fmt: skip
     mean = sp.csr_matrix((post.mean, post.community, post.offsets), shape=made.memberships.shape)
     number = match_labels(sp.csr_matrix(made.memberships), mean)

@@ -140,7 +140,9 @@ def add_legend(axes: Axes, post: bm.Posterior, colours: list[str]) -> None:
 
 def main() -> None:
     """Fit, draw, write."""
-    post = bm.fit(les_miserables(), communities=COMMUNITIES, seed=SEED, sweeps=SWEEPS, held_out=0)
+    post = bm.fit(
+        les_miserables(), communities=COMMUNITIES, model="assortative", seed=SEED, sweeps=SWEEPS, held_out=0
+    )
     path = Path(__file__).with_name("communities.png")
     draw(post).savefig(path, dpi=110)
     print(f"{path.name}: {post!r}")

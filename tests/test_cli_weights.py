@@ -51,7 +51,8 @@ def export(run, path):
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
-        (("--weights", "n"), "--model popularity"),
+        (("--weights", "n", "--model", "assortative"), "--model popularity"),
+        (("--weights", "n", "--sampler", "cgs"), "the sampler 'cgs' has no popularities"),
         (("--weights", "n", "--model", "mmsb"), "--model popularity"),
         (("--weight-law", "counts", "--model", "popularity"), "have no weights"),
         (("--weight-law", "counts"), "has no effect"),

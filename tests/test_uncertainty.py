@@ -33,7 +33,8 @@ def draw(seed):
 
 def fit(made, seed, **options):
     return bm.fit(
-        made.graph, COMMUNITIES, seed=seed, chains=4, sweeps=600, warm_up=200, eta=ETA, progress=False, **options
+        made.graph, COMMUNITIES, model="assortative", seed=seed, chains=4, sweeps=600, warm_up=200, eta=ETA,
+        progress=False, **options,
     )  # fmt: skip
 
 

@@ -35,8 +35,8 @@ class MixedMembership(ClusterMixin, BaseEstimator):  # type: ignore[misc]
         n_components: how many communities to allow, or "auto".
         model, sampler, sweeps, time_limit, chains, held_out, alpha: as in `blockmix.fit`.
         n_jobs: threads; None or -1 for all.
-        weights: whether the entries of X are weights of the links, for model="popularity"; by default only their
-            presence counts.
+        weights: whether the entries of X are weights of the links, which only the model with popularities uses; by
+            default only their presence counts.
         random_state: seed, RandomState or None.
 
     Attributes:
@@ -48,7 +48,7 @@ class MixedMembership(ClusterMixin, BaseEstimator):  # type: ignore[misc]
 
     def __init__(
         self, n_components: int | Literal["auto"] = "auto", *,
-        model: Literal["assortative", "popularity", "mmsb", "auto"] = "assortative", sampler: str | None = None,
+        model: Literal["assortative", "popularity", "mmsb", "auto"] | None = None, sampler: str | None = None,
         sweeps: int | None = None, time_limit: float | None = None, chains: int | None = None,
         held_out: float | None = 0.0, alpha: float | None = None, weights: bool = False, n_jobs: int | None = None,
         random_state: Any = None,

@@ -96,6 +96,8 @@ def killed(folder: Path, edges: Path, ranks: int, after: float, rng: random.Rand
 OPTIONS = (
     "-k",
     10,
+    "--model",
+    "assortative",
     "--sweeps",
     SWEEPS,
     "--seed",

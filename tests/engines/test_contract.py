@@ -138,7 +138,7 @@ def test_predictions_are_those_of_the_reference(device):
 def test_a_fit_runs_on_every_device_and_says_which(device):
     graph = bm.planted(40, 3, degree=8, seed=1).graph
     options = {"exact": False} if device == "cuda" else {}
-    post = bm.fit(graph, 3, sweeps=8, chains=1, seed=2, device=device, **options)
+    post = bm.fit(graph, 3, model="assortative", sweeps=8, chains=1, seed=2, device=device, **options)
     assert post.provenance["device"] == device
     assert np.isfinite(post.scores.log_loss)
 

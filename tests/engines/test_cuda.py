@@ -185,7 +185,7 @@ def test_auto_takes_the_gpu_where_that_is_worth_it(as_gpu, monkeypatch):
     monkeypatch.setattr(cuda, "why_not", lambda: "CuPy is not installed: pip install it")
     assert choose() == ("cpu", "CuPy is not installed")
     graph = bm.planted(40, 3, degree=8, seed=1).graph
-    request = FitRequest(communities=3, device="auto").on_device(graph)
+    request = FitRequest(communities=3, model="assortative", device="auto").on_device(graph)
     assert request.device == "cpu"
     assert "too few" in request.device_chosen
 

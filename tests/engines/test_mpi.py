@@ -65,7 +65,7 @@ def found(tmp_path_factory):
 
 @needs_mpi
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4])
-@pytest.mark.parametrize("name", ["divided", "saved", "popularity", "spread"])
+@pytest.mark.parametrize("name", ["divided", "saved", "popularity", "chosen", "spread"])
 def test_a_fit_has_the_same_bits_on_any_number_of_ranks(found, name, ranks):
     """Memberships, strengths, predictions, posterior samples, trace and text files."""
     alone, kept, _ = found[f"{name}/0"]
@@ -95,7 +95,8 @@ def command(*words):
 @needs_mpi
 def test_a_run_killed_on_two_ranks_goes_on_alone_to_the_same_bits(edges, tmp_path):
     """SIGTERM to rank 0 writes a checkpoint and ends both; the rest is made by one process."""
-    options = ("-k", 10, "--sweeps", 150, "--seed", 2, "--chains", 1, "-q", "--no-report")
+    model = ("--model", "assortative")
+    options = ("-k", 10, *model, "--sweeps", 150, "--seed", 2, "--chains", 1, "-q", "--no-report")
     job = start(2, *command("fit", edges, *options, "-o", tmp_path / "run"))
     pid = wait_for_sweeps(tmp_path / "run", job)
     os.kill(pid, signal.SIGTERM)

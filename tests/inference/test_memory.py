@@ -18,7 +18,7 @@ from blockmix.tables.summary import ChainSummary
 
 
 def request(communities, sampler="scir", chains=1, **options):
-    return FitRequest(communities, sampler=sampler, options=options, chains=chains)
+    return FitRequest(communities, "assortative", sampler=sampler, options=options, chains=chains)
 
 
 def test_the_estimate_is_a_lower_bound_that_is_not_far_off():

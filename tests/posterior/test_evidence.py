@@ -78,9 +78,11 @@ def test_a_clique_in_a_sparse_network_has_evidence_and_a_random_set_has_none():
 @pytest.mark.parametrize(("nodes", "degree", "k"), [(300, 8, 8), (600, 4, 30), (100, 20, 6)])
 def test_a_network_without_communities_gets_none(nodes, degree, k):
     """Erdős–Rényi networks, eight chains, and one short one, whose memberships fit the noise best."""
-    alone = fit(erdos_renyi(nodes, degree, 1), k, seed=1, sweeps=60, chains=1, progress=False)
+    alone = fit(
+        erdos_renyi(nodes, degree, 1), k, model="assortative", seed=1, sweeps=60, chains=1, progress=False
+    )
     assert alone.communities() == {}
-    post = fit(erdos_renyi(nodes, degree, 1), k, seed=1, sweeps=300, progress=False)
+    post = fit(erdos_renyi(nodes, degree, 1), k, model="assortative", seed=1, sweeps=300, progress=False)
     assert post.communities() == {}
     assert len(post.unclear_nodes()) == post.graph.n_nodes
     assert post.null.verdict != "better"
@@ -91,6 +93,7 @@ def test_a_complete_bipartite_network_gets_no_communities_of_the_assortative_mod
     post = fit(
         Graph.from_edges([(a, 30 + b) for a in range(30) for b in range(30)]),
         4,
+        model="assortative",
         seed=1,
         sweeps=400,
         progress=False,

@@ -12,7 +12,7 @@ def post():
     made = bm.planted(150, 4, degree=10, seed=2)
     leaves = [(a, 170 + a) for a in range(30)]
     graph = bm.Graph.from_edges([*made.graph.edges().tolist(), *leaves], nodes=np.arange(200))
-    return bm.fit(graph, 4, seed=1, sweeps=80, chains=2, held_out=0.1)
+    return bm.fit(graph, 4, model="assortative", seed=1, sweeps=80, chains=2, held_out=0.1)
 
 
 def test_nodes_whose_links_were_all_held_out_are_isolated_in_training(post):

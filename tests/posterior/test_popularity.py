@@ -103,7 +103,9 @@ def test_samples_without_popularities_do_not_fit_the_table(post, tmp_path, resea
 def test_diagnostics_follow_popularities(post):
     found = post.diagnostics()
     assert set(found.kind) == set(KINDS)
-    assert "popularity" not in set(bm.fit(post.graph, 2, sweeps=30, chains=1).diagnostics().kind)
+    assert "popularity" not in set(
+        bm.fit(post.graph, 2, model="assortative", sweeps=30, chains=1).diagnostics().kind
+    )
 
 
 def test_exports_have_popularities(post, tmp_path):
@@ -142,7 +144,7 @@ def test_the_command_line_writes_popularities(tmp_path, made):
 
 def test_other_models_have_no_popularities():
     graph = bm.planted(40, 3, degree=8, seed=1).graph
-    post = bm.fit(graph, 2, sweeps=20, chains=1)
+    post = bm.fit(graph, 2, model="assortative", sweeps=20, chains=1)
     with pytest.raises(InputError, match='model="popularity"'):
         post.popularity()
 

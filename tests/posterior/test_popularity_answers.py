@@ -104,7 +104,7 @@ def test_agreement_predicts_as_the_result_does(post):
 def test_the_file_of_popularities_is_part_of_the_result_and_goes_with_it(post, tmp_path):
     assert write_results(post, tmp_path, 0.1) == []
     assert "popularity.tsv" in json.loads((tmp_path / "run.json").read_text())["texts"]
-    other = bm.fit(post.graph, 2, sweeps=20, chains=1, threads=1)
+    other = bm.fit(post.graph, 2, model="assortative", sweeps=20, chains=1, threads=1)
     assert write_results(other, tmp_path, 0.1) == []
     assert not (tmp_path / "popularity.tsv").exists()
     assert "popularity.tsv" not in json.loads((tmp_path / "run.json").read_text())["texts"]

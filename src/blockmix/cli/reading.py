@@ -80,7 +80,7 @@ Weights = Annotated[
         "--weights",
         metavar="COLUMN",
         help="The weights of the links, numbers above zero: a column by name or number, an attribute by name, or "
-        "weight for the values of a matrix; none by default. Used by --model popularity.",
+        "weight for the values of a matrix; none by default. Only the model with popularities uses them.",
         rich_help_panel=_FILE,
     ),
 ]

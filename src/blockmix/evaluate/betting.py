@@ -33,7 +33,7 @@ def log_odds(probability: Floats, other: Floats, links: NDArray[np.bool_], densi
 
 def _among_held_out(p: Floats, links: NDArray[np.bool_], density: float) -> Floats:
     """Return the probabilities of a link given that the pair was held out: of links and of others other shares are."""
-    count = np.count_nonzero(links)
+    count = int(np.count_nonzero(links))
     share = count / density * (1.0 - density) / max(len(links) - count, 1)
     p = np.clip(p, SMALLEST_PROBABILITY, 1.0 - 1e-12)
     odds = p / (1.0 - p) * share

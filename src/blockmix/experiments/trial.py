@@ -90,7 +90,7 @@ def run_trial(trial: Trial) -> Outcome:
     data = hold_out(graph, trial.held_out, seed=trial.seed)
     alpha = 1.0 / trial.communities if trial.alpha is None else trial.alpha
     request = FitRequest(
-        trial.communities, sampler=trial.sampler, options=trial.options, seed=trial.seed, chains=1, threads=1,
+        trial.communities, "assortative", trial.sampler, trial.options, seed=trial.seed, chains=1, threads=1,
         held_out=data, time_limit=trial.seconds, alpha=alpha,
     )  # fmt: skip
     post = fit.fit_request(request, graph, progress=False, clock=time.process_time)

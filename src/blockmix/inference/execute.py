@@ -46,6 +46,7 @@ class RunContext:
     """What surrounds a run: its display, the user's callback, its start on the clock, its checkpoints.
 
     `clock` is what the seconds of the run and its time limit are read from; `began` is read from the wall clock.
+    `spent` are seconds of the run that were spent before, on the choice of the link model.
     """
 
     display: Progress
@@ -53,6 +54,7 @@ class RunContext:
     began: float
     checkpointer: Checkpointer | None = None
     clock: Callable[[], float] = time.perf_counter
+    spent: float = 0.0
 
 
 def execute(
@@ -72,7 +74,7 @@ def execute(
         samplers = make_samplers(request, data, workers)
         with announce_compiling(context.display.waiting):
             compile_kernels(samplers[0], request)
-        began = context.clock()
+        began = context.clock() - context.spent
         if newest is None:
             context.display.waiting("finding a start")
         started = _chains(samplers, request, data, newest, given)

@@ -13,6 +13,7 @@ from blockmix.graph.accept import as_graph
 from blockmix.graph.graph import Graph
 from blockmix.graph.split import HeldOut, hold_out, no_hold_out
 from blockmix.inference.choices.communities import choose_number, recount
+from blockmix.inference.choices.default_model import AUTO_MODELS
 from blockmix.inference.choices.link_model import choose_model
 from blockmix.inference.choices.memory import check_memory
 from blockmix.inference.choices.sides import check_sides, for_sides
@@ -66,7 +67,7 @@ def fit(
     bipartite: bool = False,
     **options: Any,
 ) -> Posterior:
-    """Find overlapping communities: sample the posterior of the assortative mixed-membership blockmodel.
+    """Find overlapping communities: sample the posterior of a mixed-membership blockmodel.
 
     Arguments:
         graph: the network: a `Graph`, a networkx or igraph graph, a SciPy matrix, a pandas or polars frame, pairs of
@@ -76,9 +77,11 @@ def fit(
             the network has, by its integrated likelihood.
         model: "assortative", one strength a community; "popularity", the same with a popularity for every node, for
             networks in which some nodes have far more links than others; or "mmsb", the general model with a strength
-            for every pair of communities, for networks whose groups link to other groups rather than within. "auto"
-            takes the second where a short run of it finds popularities that differ, else the first. By default
-            "assortative", and "popularity" where links have directions or there are two kinds of nodes.
+            for every pair of communities, for networks whose groups link to other groups rather than within. "auto",
+            the default, takes the second where a short run of it finds popularities that differ, else the first. Where
+            none is named and the sampler, device="cuda" or a setting belongs to the first alone, that one is taken, and
+            "popularity" where links have weights or directions or there are two kinds of nodes.
+            `provenance["model_chosen_by"]` says why.
         sampler: which algorithm, by name: "scir", the default, "sgmc", "sgmc-m", "svi", "cgs" or "lmc"; of the
             popularity model "scir", of the general model "sgmc". docs/samplers.md compares them.
         seed: the same seed gives the same result, bit for bit, on any number of threads.
@@ -102,11 +105,12 @@ def fit(
         weight_law: what the weights of links are, where the network has weights: "counts", Poisson variables, or
             "amounts", which vary more: a Poisson number of units, each of a random size. By default amounts, but where
             all are whole numbers of at most 20 on average the one that predicts links better that are set aside from
-            training. Only the model "popularity" uses weights, and "auto" takes it.
+            training. Only the model "popularity" uses weights.
         threads: processors to use; all by default.
-        device: "cpu"; "cuda", one NVIDIA GPU, for the default sampler on networks of more than 2,048 nodes (needs the
-            extra blockmix[cuda]); or "auto", the GPU where there is one and the network is large enough, else the CPU:
-            `provenance` has which and why. "reference" runs the default sampler in plain Python, for tests.
+        device: "cpu"; "cuda", one NVIDIA GPU, for the default sampler of the model "assortative" on networks of more
+            than 2,048 nodes (needs the extra blockmix[cuda]); or "auto", the GPU where there is one, the network is
+            large enough and the model is that one, else the CPU: `provenance` has which and why. "reference" runs the
+            default sampler in plain Python, for tests.
         progress: True shows progress, False does not; by default it is shown on a terminal and in a notebook.
         callback: called with a `Report` after every evaluation.
         checkpoint: a folder for checkpoints of the run: killed at any moment, it goes on with `resume(folder)`, to
@@ -190,11 +194,16 @@ def _fit(
                 request = replace(request, chosen=True)
         request = request.for_network(graph, communities)
         plan = request.plan(graph, watched=data.n_pairs > 0)
+        spent = 0.0
         if request.auto_model:
+            if not request.force:
+                # The least that will be needed, before the short run takes its part of it.
+                check_memory(request.with_model(AUTO_MODELS[0]), graph.n_nodes)
             display.waiting("choosing the link model")
-            with Workers(request.threads) as workers:
-                choice = choose_model(request, data, workers)
+            with announce_compiling(display.waiting), Workers(request.threads) as workers:
+                choice = choose_model(request, data, workers, clock)
             request = recount(request.with_model(choice.model, str(choice)), data)
+            spent = choice.seconds
         if graph.weights is not None and request.weight_law is None:
             display.waiting("choosing the law of the weights")
             with Workers(request.threads) as workers:
@@ -206,7 +215,7 @@ def _fit(
         if folder is not None and request.every and team() is not None:
             # Rank 0 has enough in memory.
             data = folder.map_training(data)
-        context = RunContext(display, callback, began, checkpointer, clock)
+        context = RunContext(display, callback, began, checkpointer, clock, spent)
         return execute(request, graph, data, plan, context, given=given)
     finally:
         display.close()

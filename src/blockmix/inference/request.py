@@ -19,6 +19,7 @@ from blockmix.engines.choose import check_device, choose_device, make_engine
 from blockmix.errors import InputError
 from blockmix.graph.graph import Graph
 from blockmix.graph.split import HOLD_OUT_KINDS, HeldOut, check_share
+from blockmix.inference.choices.default_model import AUTO_MODELS, default_model
 from blockmix.inference.choices.limit import most_sweeps
 from blockmix.inference.plan import MOST_WARM_UP, Plan, whole_number
 from blockmix.model import Model
@@ -68,24 +69,23 @@ RIGHT_NAMES = {
     "nodes": ("node_table", "node_attributes", "attributes"),
 }
 _MEANT = {wrong: right for right, others in RIGHT_NAMES.items() for wrong in others}
-# The link models that model="auto" chooses between; the first where there is too little to choose by.
-AUTO_MODELS = ("assortative", "popularity")
 
 
 @dataclass(frozen=True)
 class FitRequest:
     """What a fit is asked for; the fields are the arguments of `fit`, which explains them.
 
-    `model` is "" for the default: the model of the paper, or what the network needs (`choices.sides`), with
-    `model_open` and the options as they were given then. `sampler` is "" for the default of the model. `options` are
-    the settings of the sampler by name; the construction replaces them by its options object, but for model="auto",
-    whose model is not known yet. `chosen` is True if blockmix chose the number of communities, and `model_chosen` and
-    `device_chosen` say why it chose the model or the device, if it did. Without limits and without `patient` chains
-    that do not agree are not waited for: where only the score is of interest.
+    `model` is "" for the default: "auto", or the one model that has the sampler, the device and the settings given
+    (`choices.default_model`), or what the network needs (`choices.sides`), with `model_open` and the options as they
+    were given then. `sampler` is "" for the default of the model. `options` are the settings of the sampler by name;
+    the construction replaces them by its options object, but for model="auto", whose model is not known yet. `chosen`
+    is True if blockmix chose the number of communities, and `model_chosen` and `device_chosen` say why it chose the
+    model or the device, if it did. Without limits and without `patient` chains that do not agree are not waited for:
+    where only the score is of interest.
     """
 
     communities: int | Literal["auto"] = "auto"
-    model: str = "assortative"
+    model: str = ""
     sampler: str = ""
     options: Any = field(default_factory=dict)
     seed: int = 0
@@ -117,11 +117,13 @@ class FitRequest:
         def keep(name: str, value: Any) -> None:
             object.__setattr__(self, name, value)
 
+        self._check_types()
         if not self.model:
-            keep("model", AUTO_MODELS[0])
+            model, reason = default_model(self.sampler, self.options, self.device)
+            keep("model", model)
+            keep("model_chosen", reason)
             keep("model_open", True)
             keep("given_options", dict(self.options))
-        self._check_types()
         self._check_weight_law()
         if not self.auto:
             keep("communities", whole_number("communities", self.communities, 1, MOST["communities"]))
@@ -168,7 +170,7 @@ class FitRequest:
 
     def with_model(self, model: str, reason: str = "") -> FitRequest:
         """Return the request for one of the link models, with the reason why it was chosen."""
-        return replace(self, model=model, model_chosen=reason, model_open=False)
+        return replace(self, model=model, model_chosen=reason, model_open=False, given_options=None)
 
     def with_needed_model(self, model: str, reason: str) -> FitRequest:
         """Return the request for the model that the network needs, where the user left it open or to blockmix."""

@@ -152,18 +152,20 @@ def fit(
     device: Annotated[
         str,
         typer.Option(
-            help="Where to compute: cpu; cuda, one NVIDIA GPU (default sampler, more than 2,048 nodes); auto, the GPU "
-            "where there is one and the network is large enough.",
+            help="Where to compute: cpu; cuda, one NVIDIA GPU (default sampler, assortative model, more than 2,048 "
+            "nodes); auto, the GPU where there is one, the network is large enough and the model is that one.",
             rich_help_panel=_RUN,
         ),
     ] = "cpu",
     model: Annotated[
         ModelKind | None,
         typer.Option(
-            help="One strength a community; (popularity) and a popularity for every node; "
-            "(mmsb) a strength for every pair of communities; (auto) the better of the first two.",
+            help="(assortative) One strength a community; (popularity) and a popularity for every node; "
+            "(mmsb) a strength for every pair of communities; (auto) the second where nodes differ in popularity, else "
+            "the first.",
             rich_help_panel=_PRIOR,
-            show_default="assortative; popularity with --directed or --bipartite",
+            show_default="auto; assortative with a sampler, a device or a setting of that model alone; popularity with "
+            "--weights, --directed or --bipartite",
         ),
     ] = None,
     held_out: Annotated[
@@ -246,7 +248,7 @@ def fit(
       blockmix fit edges.csv.gz -k 100 -o run --seed 7  all results in a folder
       blockmix fit dataset:netscience -k 30             a known network
       blockmix fit mails.csv --columns sender,receiver --nodes people.csv
-      blockmix fit mails.csv --weights messages --model popularity
+      blockmix fit mails.csv --weights messages
       blockmix fit mails.csv --columns sender,receiver --directed
 
     The folder holds report.html (blockmix open DIR shows it), memberships.tsv

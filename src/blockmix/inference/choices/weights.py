@@ -39,9 +39,10 @@ def for_weights(request: FitRequest, graph: Graph) -> FitRequest:
     if request.auto_model:
         request = request.with_model("popularity", ONLY_MODEL)
     if request.model != "popularity":
+        why = f" ({request.model_chosen})" if request.model_open else ""
         raise InputError(
-            f"the links of this network have weights, and the model {request.model!r} sees only whether there is a "
-            'link: fit with model="popularity" (--model popularity), or leave the weights out '
+            f"the links of this network have weights, and the model {request.model!r}{why} sees only whether there is "
+            'a link: fit with model="popularity" (--model popularity), or leave the weights out '
             "(graph.without_weights(), no --weights)"
         )
     _check_bounds(graph.weights)

@@ -13,7 +13,7 @@ from blockmix.engines.contract import Comm
 from blockmix.engines.halo import Halo
 from blockmix.numerics.workers import Workers
 
-END = "end"
+END, SHARE = "end", "share"
 
 
 class RankComm(Comm, Protocol):
@@ -37,16 +37,17 @@ def work_of(kind: str, comm: RankComm) -> Any:
 
 
 def serve(comm: RankComm) -> None:
-    """Carry out the orders of rank 0 until it ends the run. The first one says how the work is shared."""
-    kind, _ = comm.decide((END, ()))
-    if kind == END:
-        return
-    work = work_of(kind, comm)
+    """Carry out the orders of rank 0 until it ends the run: how the work is shared, and then what to do of it."""
+    work: Any = None
+    order: tuple[str, tuple[Any, ...]] = END, ()
     while True:
-        name, arguments = comm.decide((END, ()))
+        name, arguments = comm.decide(order)
         if name == END:
             return
-        getattr(work, name)(*arguments)
+        if name == SHARE:
+            work = work_of(arguments[0], comm)
+        else:
+            getattr(work, name)(*arguments)
 
 
 class Team:
@@ -70,8 +71,8 @@ class Team:
         return f"{comm.size:,} ranks of {each} on {machines}: {self.shared}"
 
     def share_as(self, kind: str) -> Any:
-        """Say how the work is shared; return rank 0's part of it."""
-        self.comm.decide((kind, ()))
+        """Say how the work is shared from now on; return rank 0's part of it."""
+        self.comm.decide((SHARE, (kind,)))
         self.work = work_of(kind, self.comm)
         return self.work
 
