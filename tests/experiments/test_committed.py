@@ -1,4 +1,4 @@
-"""The claims in docs/experiments/claims.md follow from the tables beside it, for every figure that has one."""
+"""The claims in docs/experiments follow from the tables beside them, for every run and figure that has one."""
 
 import csv
 import re
@@ -10,6 +10,8 @@ from blockmix.experiments import find_figure
 from blockmix.experiments.trial import Outcome, Trial
 
 DOCS = Path(__file__).parents[2] / "docs" / "experiments"
+# The run from random starts, and in folders of their own those from the partition and with another share held out.
+RUNS = [DOCS, *sorted(path for path in DOCS.iterdir() if path.is_dir())]
 # Tables have the last figures of a run and no curves: claims about time and about early stages cannot be judged again.
 FROM_CURVES = {
     "figure1": ("Synthetic: cgs", "Synthetic: lmc", "US-AIR: sgmc is faster"),
@@ -18,17 +20,17 @@ FROM_CURVES = {
 }
 
 
-def committed_claims(figure):
+def committed_claims(run, figure):
     """Return the rows of the figure's table: claim, the paper, measured, verdict."""
-    text = (DOCS / "claims.md").read_text("utf-8")
-    section = text.split(f"## {figure.title}\n")[1].split("\n## ")[0]
+    text = (run / "claims.md").read_text("utf-8")
+    section = text.split(f"## {figure.title}")[1].split("\n## ")[0]
     rows = [re.split(r"(?<!\\) \| ", line[2:-2]) for line in section.splitlines() if line.startswith("| ")]
     return [row for row in rows if row[0] != "claim"]
 
 
-def committed_outcomes(name):
+def committed_outcomes(run, name):
     """Return the outcomes of the figure's table, with curves that are of no use."""
-    with (DOCS / f"{name}.csv").open(encoding="utf-8") as file:
+    with (run / f"{name}.csv").open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     trials = [
         Trial(
@@ -45,11 +47,13 @@ def committed_outcomes(name):
     ]
 
 
-@pytest.mark.parametrize("name", sorted(path.stem for path in DOCS.glob("figure?.csv")))
-def test_committed_claims_follow_from_the_committed_tables(name):
+@pytest.mark.parametrize(
+    ("run", "name"), [(run, path.stem) for run in RUNS for path in sorted(run.glob("figure?.csv"))]
+)
+def test_committed_claims_follow_from_the_committed_tables(run, name):
     figure = find_figure(name)
-    committed = committed_claims(figure)
-    found = figure.claims(committed_outcomes(name))
+    committed = committed_claims(run, figure)
+    found = figure.claims(committed_outcomes(run, name))
     assert [row[0] for row in committed] == [claim.claim for claim in found]
     judged = 0
     for row, claim in zip(committed, found, strict=True):

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from blockmix.experiments.convergence import has_moved, is_settled, with_convergence
+from blockmix.experiments.convergence import has_moved, is_level, is_settled, with_convergence
 from blockmix.experiments.trial import Outcome, Trial, null_perplexity
 
 NAN, INF = float("nan"), float("inf")
@@ -27,6 +27,25 @@ TIMES = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
 )  # fmt: skip
 def test_a_run_has_settled_if_its_last_third_is_level(scores, settled):
     assert is_settled(TIMES, scores) is settled
+
+
+@pytest.mark.parametrize(
+    ("lengths", "level"),
+    [
+        # the sixth that ends at 5 s has the value at 4 s, the last one those at 5 and 6 s
+        ([9.0, 8.0, 7.0, 1.0, 1.0, 1.0], True), ([9.0, 8.0, 7.0, 1.019, 0.9, 1.1], True),
+        ([9.0, 8.0, 7.0, 1.021, 0.9, 1.1], False), ([9.0, 8.0, 7.0, 0.981, 1.1, 0.9], True),
+        ([9.0, 8.0, 7.0, 0.979, 1.1, 0.9], False), ([1.0, 1.0, 1.0, 1.0, 0.9, 0.8], False),
+        ([1.0, 1.0, 1.0, NAN, 1.0, 1.0], False), ([1.0, 1.0, 1.0, 1.0, 1.0, NAN], False),
+    ],
+)  # fmt: skip
+def test_rows_are_level_if_the_means_of_the_last_two_sixths_agree(lengths, level):
+    assert is_level(TIMES, lengths) is level
+
+
+def test_rows_seen_in_one_of_the_last_two_sixths_alone_are_not_level():
+    assert not is_level([1.0, 2.0, 6.0], [1.0, 1.0, 1.0])
+    assert not is_level([1.0, 4.5, 4.9], [1.0, 1.0, 1.0])
 
 
 def test_a_run_with_a_single_late_score_has_not_settled():

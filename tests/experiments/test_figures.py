@@ -70,6 +70,7 @@ def test_every_figure_draws_and_judges(name, quick, tmp_path):
         ),
         ("figure4", {"in the end", "US-AIR and", "with many"}),
         ("figure5", {"thresholds of", "a lower"}),
+        ("figure6", {"sgmc: on", "sgmc, as printed: on", "mini-batches of"}),
     ],
 )
 def test_claims_about_ends_are_undecided_where_no_run_has_converged(name, about_ends):

@@ -149,14 +149,21 @@ def test_every_method_of_a_run_has_the_same_start_and_hold_out(start, name):
 @pytest.mark.usefixtures("_data")
 def test_both_starts_go_to_folders_of_their_own(tmp_path, monkeypatch):
     seen = []
-    monkeypatch.setattr(
-        running, "reproduce", lambda figures, folder, under, **_: seen.append((folder, under)) or folder
-    )
+
+    def noted(figures, folder, under, **_):
+        seen.append((folder, under))
+        folder.mkdir()
+        table = f"| claim | the paper | measured | |\n| a \\| b | words | 1 | {under.start} holds |\n"
+        (folder / "figure1.md").write_text(table)
+        return folder
+
+    monkeypatch.setattr(running, "reproduce", noted)
     words = ["reproduce", "figure1", "-o", str(tmp_path), "--start", "both", "--held-out", "0.01"]
     assert CliRunner().invoke(app, words).exit_code == 0
     assert [(folder.name, under.start, under.held_out) for folder, under in seen] == [
         ("random", "random", 0.01), ("partition", "partition", 0.01),
     ]  # fmt: skip
+    assert "| 1 | a \\| b | random holds | partition holds |" in (tmp_path / "verdicts.md").read_text("utf-8")
     refused = CliRunner().invoke(app, ["reproduce", "figure1", "-o", str(tmp_path), "--held-out", "1.5"])
     assert refused.exit_code == 2
     assert "must be a share between 0 and 1" in refused.stderr

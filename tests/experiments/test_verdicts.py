@@ -72,7 +72,8 @@ TABLES = {
         ([NAN], [1.0], OPEN), ([1.0], [NAN], OPEN), ([], [], OPEN),
     ],
     figure3.little_lost: [
-        ([1.0, 1.15], YES), ([1.0, 1.16], NO), ([0.5], YES), ([NAN, 1.0], OPEN), ([NAN, 2.0], NO), ([], OPEN),
+        ([1.0, 2.3], [1.0, 2.0], YES), ([1.0, 2.32], [1.0, 2.0], NO), ([0.5], [1.0], YES),
+        ([NAN, 1.0], [1.0, 1.0], OPEN), ([1.0], [NAN], OPEN), ([NAN, 2.0], [1.0, 1.0], NO), ([], [], OPEN),
     ],
     figure3.much_faster: [
         ([0.99, 1.0], [2.0, 4.0], YES), ([1.0, 1.0], [2.0, 4.0], NO), ([0.1, 3.0], [2.0, 4.0], NO),
@@ -94,7 +95,8 @@ TABLES = {
         ([1.0, 1.0, 2.0], NO), ([2.0, 1.0, 1.0], NO), ([1.0, 2.0, 1.0], NO), ([1.0], NO), ([2.0, NAN, 2.0], OPEN),
     ],
     figure3.stable: [
-        ([1.0, 1.14], YES), ([1.0, 1.15], NO), ([1.2, 1.0], NO), ([NAN, 1.0], OPEN), ([NAN, 2.0], NO), ([], OPEN),
+        ([2.0, 2.0], [2.0, 2.29], YES), ([2.0, 2.0], [2.0, 2.3], NO), ([2.3, 2.0], [2.0, 2.0], NO),
+        ([2.29], [2.0], YES), ([NAN], [1.0], OPEN), ([1.0], [NAN], OPEN), ([NAN, 2.0], [1.0, 1.0], NO), ([], [], OPEN),
     ],
     figure4.ahead: [
         ([1.0, 2.0], [1.0, 2.1], YES), ([1.0, 2.0], [1.0, 1.9], NO), ([1.0], [2.0], [3.0], YES),
@@ -180,6 +182,25 @@ def test_every_verdict_has_a_table_with_all_three_answers():
     assert verdicts == TABLES.keys()
     for function, rows in TABLES.items():
         assert {row[-1] for row in rows} == {True, False, None}, function
+
+
+@pytest.mark.parametrize(
+    ("corrected", "printed", "holds", "counts"),
+    [
+        ([YES, YES], [YES, NO], "holds; as printed, does not hold", "2, 0, 0; as printed 1, 1, 0"),
+        # one setting against it decides, whatever others had not come to
+        (
+            [NO, OPEN, OPEN],
+            [OPEN, YES],
+            "does not hold; as printed, undecided",
+            "0, 1, 2; as printed 1, 0, 1",
+        ),
+        ([OPEN], [OPEN], "undecided", "0, 0, 1; as printed 0, 0, 1"),
+    ],
+)
+def test_a_claim_holds_if_it_holds_in_every_setting_and_says_in_how_many(corrected, printed, holds, counts):
+    made = figure.judged("claim", "paper", "measured", iter(corrected), iter(printed))
+    assert made == ("claim", "paper", f"measured; settings for it, against it, undecided: {counts}", holds)
 
 
 @pytest.mark.parametrize(

@@ -27,6 +27,24 @@ def is_settled(seconds: Sequence[float], perplexity: Sequence[float]) -> bool:
     return max(abs(score - late[-1]) for score in late) <= SETTLED * late[-1]
 
 
+def is_level(seconds: Sequence[float], lengths: Sequence[float]) -> bool:
+    """Decide whether rows no longer become shorter or longer, by means, because lengths vary from sweep to sweep.
+
+    The mean over the last sixth of a run's time and that over the sixth before differ by at most the share `SETTLED`.
+
+    >>> is_level([1.0, 2.0, 3.0, 4.0, 5.0, 6.0], [0.9, 0.8, 0.5, 0.5, 0.5, 0.5])
+    True
+    """
+    before, after = (
+        [n for time, n in zip(seconds, lengths, strict=True) if a * seconds[-1] <= time < b * seconds[-1]]
+        for a, b in ((4 / 6, 5 / 6), (5 / 6, math.inf))
+    )
+    if not before or not after:
+        return False
+    last = sum(after) / len(after)
+    return abs(sum(before) / len(before) - last) <= SETTLED * last
+
+
 def has_moved(last: float, null: float, best: float) -> bool:
     """Decide whether a run has come far enough to have converged, and is not stuck where it knows little.
 
@@ -53,11 +71,10 @@ def with_convergence(outcomes: Sequence[Outcome]) -> list[Outcome]:
 
 
 def _judged(outcome: Outcome, best: float) -> dict[str, float]:
-    """Return "converged" and, of a method with rows that become shorter, "rows_settled" by the same rule of 2%."""
+    """Return "converged" and, of a method with rows that become shorter, "rows_settled" (`is_level`)."""
     found = {"converged": float(_is_converged(outcome, best))}
     if "memory_ratio" in outcome.trace:
-        settled = is_settled(outcome.trace["seconds"], outcome.trace["memory_ratio"])
-        found["rows_settled"] = float(settled)
+        found["rows_settled"] = float(is_level(outcome.trace["seconds"], outcome.trace["memory_ratio"]))
     return found
 
 

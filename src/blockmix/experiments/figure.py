@@ -66,6 +66,20 @@ def in_both_forms(corrected: bool | None, printed: bool | None) -> str:
     return f"{verdict(corrected)}; as printed, {verdict(printed)}"
 
 
+def judged(
+    claim: str, paper: str, measured: str, corrected: Iterable[bool | None], printed: Iterable[bool | None]
+) -> Claim:
+    """Make a claim from the answers in every setting, in both forms: it holds if it holds in all of them.
+
+    A setting is a network with a number of communities. One that is against the claim decides, whether others had
+    converged or not; how many settings say what ends the text of what was measured.
+    """
+    forms = [list(corrected), list(printed)]
+    counts = [f"{found.count(True)}, {found.count(False)}, {found.count(None)}" for found in forms]
+    counted = f"; settings for it, against it, undecided: {counts[0]}; as printed {counts[1]}"
+    return Claim(claim, paper, measured + counted, in_both_forms(*map(all_of, forms)))
+
+
 def if_converged(holds: bool | None, outcomes: Iterable[Outcome]) -> bool | None:
     """Return the answer, or None where a run that it depends on had not converged (`convergence.with_convergence`)."""
     return None if any(outcome.figures.get("converged") == 0.0 for outcome in outcomes) else holds

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from itertools import pairwise
+from collections.abc import Callable, Iterable, Sequence
+from itertools import combinations, pairwise
 from typing import Any
 
 from blockmix.experiments.drawing import against, panels
@@ -14,7 +14,7 @@ from blockmix.experiments.figure import (
     curve,
     decide,
     if_converged,
-    in_both_forms,
+    judged,
     mean_of,
     not_converged,
     seconds_to,
@@ -82,9 +82,9 @@ def draw(outcomes: Sequence[Outcome]) -> Any:
     return figure
 
 
-def little_lost(ratios: Sequence[float]) -> bool | None:
-    """Decide whether the largest ratio of perplexities, sgmc-m to sgmc, is small on every network."""
-    return all_of(decide(ratio <= NOT_MUCH, ratio) for ratio in ratios)
+def little_lost(mine: Sequence[float], others: Sequence[float]) -> bool | None:
+    """Decide whether perplexities are not much above those of another method, for every K."""
+    return all_of(decide(a <= NOT_MUCH * b, a, b) for a, b in zip(mine, others, strict=True))
 
 
 def much_faster(mine: Sequence[float], others: Sequence[float]) -> bool | None:
@@ -109,9 +109,10 @@ def best_inside(values: Sequence[float]) -> bool | None:
     return decide(min(values) < min(values[0], values[-1]), *values)
 
 
-def stable(spreads: Sequence[float]) -> bool | None:
-    """Decide whether the highest perplexity over all K is little above the lowest, on every network."""
-    return all_of(decide(spread < NOT_MUCH, spread) for spread in spreads)
+def stable(first: Sequence[float], second: Sequence[float]) -> bool | None:
+    """Decide whether perplexities at one K are little above or below those at another, on every network."""
+    pairs = zip(first, second, strict=True)
+    return all_of(decide(max(a, b) < NOT_MUCH * min(a, b), a, b) for a, b in pairs)
 
 
 def claims(outcomes: Sequence[Outcome]) -> list[Claim]:
@@ -132,43 +133,42 @@ def _claims_of_approximation(outcomes: Sequence[Outcome], table: Table) -> list[
         f["sgmc"]: [max(_ratios(table[p, f["sgmc-m"]], table[p, f["sgmc"]])) for p in PANELS] for f in FORMS
     }
     wait = {
-        m: [_settled(select(outcomes, panel=p, method=m, communities=k)) for p in PANELS for k in table[p, m]]
-        for m in names
+        (p, m): {k: _settled(select(outcomes, panel=p, method=m, communities=k)) for k in table[p, m]}
+        for p in PANELS for m in names
     }  # fmt: skip
     return [
-        Claim(
+        judged(
             "not much accuracy is lost by the approximation of sgmc-m",
             "“we do not lose much accuracy despite the approximation”",
             "largest ratio of perplexities over K, " + "; ".join(
                 f"{f['sgmc-m']} to {f['sgmc']}: "
                 + ", ".join(f"{p} {r:.2f}" for p, r in zip(PANELS, worst[f["sgmc"]], strict=True)) for f in FORMS
             ) + not_converged(_of(outcomes, *names)),
-            in_both_forms(*(
-                if_converged(little_lost(worst[f["sgmc"]]), _of(outcomes, *(f[s] for s in chains))) for f in FORMS
-            )),
+            *(_each(outcomes, table, little_lost, f["sgmc-m"], f["sgmc"]) for f in FORMS),
         ),
-        Claim(
+        judged(
             "sgmc-m converges much faster than sgmc",
             "“converged perplexity which SGMC-M will reach much faster”",
             f"seconds to within 5% of its own last perplexity, by K on {', '.join(PANELS)}: "
-            + "; ".join(f"{m} " + ", ".join(f"{s:.2g}" for s in wait[m]) for m in names),
-            in_both_forms(*(
-                if_converged(much_faster(wait[f["sgmc-m"]], wait[f["sgmc"]]), _of(outcomes, *(f[s] for s in chains)))
-                for f in FORMS
-            )),
+            + "; ".join(f"{m} " + ", ".join(f"{s:.2g}" for p in PANELS for s in wait[p, m].values()) for m in names),
+            *(_each(outcomes, wait, much_faster, f["sgmc-m"], f["sgmc"]) for f in FORMS),
         ),
-        Claim(
+        judged(
             "US-AIR: sgmc-m performs as well as sgmc", "“the SGMC-M performs as good as the SGMC”",
             _listed(table, "US-AIR", *names),
-            in_both_forms(*(_judge(outcomes, table, "US-AIR", as_good, [f["sgmc-m"], f["sgmc"]]) for f in FORMS)),
+            *(_each(outcomes, table, as_good, f["sgmc-m"], f["sgmc"], ("US-AIR",)) for f in FORMS),
         ),
-        Claim(
+        judged(
             "NETSCIENCE: sgmc-m is worse than sgmc and better than svi",
             "“the SGMC-M performs worse than the SGMC, it still outperforms the SVI”",
             _listed(table, "NETSCIENCE", *NAMES[:-1]),
-            in_both_forms(*(
-                _judge(outcomes, table, "NETSCIENCE", in_order, [f[s] for s in (*chains, "svi")]) for f in FORMS
-            )),
+            *(
+                [
+                    answer for first, second in pairwise([f[s] for s in (*chains, "svi")])
+                    for answer in _each(outcomes, table, in_order, first, second, ("NETSCIENCE",))
+                ]
+                for f in FORMS
+            ),
         ),
     ]  # fmt: skip
 
@@ -178,15 +178,22 @@ def _of(outcomes: Sequence[Outcome], *methods: str) -> list[Outcome]:
     return [outcome for outcome in outcomes if outcome.trial.method in methods]
 
 
-def _judge(
+def _each(
     outcomes: Sequence[Outcome],
     table: Table,
-    panel: str,
     rule: Callable[..., bool | None],
-    methods: Sequence[str],
-) -> bool | None:
-    """Apply a rule to the perplexities of methods on one network, if their runs there had converged."""
-    return if_converged(rule(*_rows(table, panel, *methods)), select(_of(outcomes, *methods), panel=panel))
+    mine: str,
+    other: str,
+    panels: Iterable[str] = tuple(PANELS),
+) -> list[bool | None]:
+    """Apply a rule to two methods on each network with each K by itself; None where a run there had not converged."""
+    return [
+        if_converged(
+            rule([table[p, mine][k]], [table[p, other][k]]),
+            select(_of(outcomes, mine, other), panel=p, communities=k),
+        )
+        for p in panels for k in table[p, mine]
+    ]  # fmt: skip
 
 
 def _claims_of_methods(outcomes: Sequence[Outcome], table: Table) -> list[Claim]:
@@ -195,34 +202,49 @@ def _claims_of_methods(outcomes: Sequence[Outcome], table: Table) -> list[Claim]
         f["sgmc"]: [max(table[p, f["sgmc"]].values()) / min(table[p, f["sgmc"]].values()) for p in PANELS]
         for f in FORMS
     }
-
-    def best(form: dict[str, str]) -> bool | None:
-        pairs = [(p, [form["sgmc"], form[other]]) for p in PANELS for other in ("sgmc-m", "svi")]
-        return all_of(_judge(outcomes, table, p, in_order, names) for p, names in pairs)
-
     return [
-        Claim(
+        judged(
             "sgmc predicts best for every K", "“the predictive accuracy is dominated by SGMC for all choices of K”",
             "; ".join(f"{p}: {_listed(table, p, *NAMES)}" for p in PANELS)
             + not_converged(_of(outcomes, *NAMES[:-1])),
-            in_both_forms(*(best(form) for form in FORMS)),
+            *(
+                [a for s in ("sgmc-m", "svi") for a in _each(outcomes, table, in_order, f["sgmc"], f[s])]
+                for f in FORMS
+            ),
         ),
-        Claim(
+        judged(
             "svi is best at a K between the least and the largest tested", "“the curve of SVI has a V-shape”",
             "; ".join(f"{p}: {_listed(table, p, *(f['svi'] for f in FORMS))}" for p in PANELS),
-            in_both_forms(*(
-                all_of(_judge(outcomes, table, p, best_inside, [f["svi"]]) for p in PANELS)
+            *(
+                [
+                    if_converged(
+                        best_inside(list(table[p, f["svi"]].values())), select(outcomes, panel=p, method=f["svi"])
+                    )
+                    for p in PANELS
+                ]
                 for f in FORMS
-            )),
+            ),
         ),
-        Claim(
+        judged(
             "sgmc stays stable as K grows", "“for SGMC the accuracy remains relatively stable as we increase K”",
             "largest over least perplexity: " + "; ".join(
                 f"{m} " + ", ".join(f"{p} {r:.2f}" for p, r in zip(PANELS, row, strict=True))
                 for m, row in spread.items()
             ),
-            in_both_forms(*(if_converged(stable(spread[f["sgmc"]]), _of(outcomes, f["sgmc"])) for f in FORMS)),
+            *(_between_settings(outcomes, table, f["sgmc"]) for f in FORMS),
         ),
+    ]  # fmt: skip
+
+
+def _between_settings(outcomes: Sequence[Outcome], table: Table, method: str) -> list[bool | None]:
+    """Decide for every two K on a network whether the perplexities are close; None where a run had not converged."""
+    own = select(outcomes, method=method)
+    return [
+        if_converged(
+            stable([table[p, method][a]], [table[p, method][b]]),
+            [o for k in (a, b) for o in select(own, panel=p, communities=k)],
+        )
+        for p in PANELS for a, b in combinations(table[p, method], 2)
     ]  # fmt: skip
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from blockmix.experiments.drawing import over_time, panels
@@ -13,7 +13,7 @@ from blockmix.experiments.figure import (
     curve,
     decide,
     if_converged,
-    in_both_forms,
+    judged,
     mean_of,
     not_converged,
     select,
@@ -100,34 +100,18 @@ def claims(outcomes: Sequence[Outcome]) -> list[Claim]:
     return _claims_of_all_panels(outcomes, early, last) + _claims_of_svi(outcomes, early, last)
 
 
-def _settled(
-    outcomes: Sequence[Outcome],
-    holds: bool | None,
-    methods: Sequence[str],
-    chosen: Sequence[str] = tuple(PANELS),
-) -> bool | None:
-    """Return the answer about the ends of curves, None where a run of these methods had not come to its end."""
-    return if_converged(holds, [o for o in outcomes if o.trial.method in methods and o.trial.panel in chosen])
-
-
 def _claims_of_all_panels(outcomes: Sequence[Outcome], early: Table, last: Table) -> list[Claim]:
     """Judge what is claimed of sgmc and sgmc-m."""
-
-    def first(form: dict[str, str]) -> bool | None:
-        return ahead(*(_row(early, form[sampler]) for sampler in ("sgmc-m", "sgmc", "svi")))
-
-    def below(form: dict[str, str]) -> bool | None:
-        methods = (form["sgmc"], form["sgmc-m"])
-        return _settled(outcomes, ends_below(*(_row(last, m) for m in methods)), methods)
-
     return [
-        Claim(
+        judged(
             "early on sgmc-m is ahead of the others", "“SGMC-M dominates other methods during early stages”",
-            f"perplexity after {EARLY:.0%} of the time. {_listed(early)}", in_both_forms(*map(first, FORMS)),
+            f"perplexity after {EARLY:.0%} of the time. {_listed(early)}",
+            *([ahead(*([early[p, f[s]]] for s in ("sgmc-m", "sgmc", "svi"))) for p in PANELS] for f in FORMS),
         ),
-        Claim(
+        judged(
             "in the end sgmc is below sgmc-m", "“eventually SGMC reaches lower perplexity than SGMC-M”",
-            f"last perplexity. {_listed(last)}{not_converged(outcomes)}", in_both_forms(*map(below, FORMS)),
+            f"last perplexity. {_listed(last)}{not_converged(outcomes)}",
+            *(_ends(outcomes, last, ends_below, f["sgmc"], f["sgmc-m"]) for f in FORMS),
         ),
     ]  # fmt: skip
 
@@ -135,45 +119,52 @@ def _claims_of_all_panels(outcomes: Sequence[Outcome], early: Table, last: Table
 def _claims_of_svi(outcomes: Sequence[Outcome], early: Table, last: Table) -> list[Claim]:
     """Judge what is claimed of svi against the others."""
     few, many = list(PANELS)[:2], list(PANELS)[2:]
-
-    def lower(form: dict[str, str], sampler: str) -> bool | None:
-        methods = (form[sampler], form["svi"])
-        return _settled(outcomes, much_lower(*(_row(last, m, few) for m in methods)), methods, few)
-
-    def large(form: dict[str, str]) -> bool | None:
-        methods = (form["svi"], form["sgmc"])
-        return _settled(outcomes, far_larger(*(_row(last, m, many) for m in methods)), methods, many)
-
-    def dominates(form: dict[str, str]) -> bool | None:
-        return all_of(ahead(_row(table, form["sgmc"]), _row(table, form["svi"])) for table in (early, last))
-
     return [
-        Claim(
+        judged(
             "US-AIR and RELATIVITY, K = 50: sgmc ends much lower than svi",
             "“both SGMC and SGMC-M reach much lower perplexity than SVI”",
-            f"last perplexity. {_listed(last, few)}", in_both_forms(*(lower(form, "sgmc") for form in FORMS)),
+            f"last perplexity. {_listed(last, few)}",
+            *(_ends(outcomes, last, much_lower, f["sgmc"], f["svi"], few) for f in FORMS),
         ),
-        Claim(
+        judged(
             "US-AIR and RELATIVITY, K = 50: sgmc-m ends much lower than svi", "the same sentence",
-            "last perplexity as above", in_both_forms(*(lower(form, "sgmc-m") for form in FORMS)),
+            "last perplexity as above",
+            *(_ends(outcomes, last, much_lower, f["sgmc-m"], f["svi"], few) for f in FORMS),
         ),
-        Claim(
+        judged(
             "with many communities the perplexity of svi becomes so large that it cannot be compared",
             "“the perplexity tends to become very large and thus makes it incomparable to our methods”",
             f"last perplexity. {_listed(last, many)}",
-            in_both_forms(*map(large, FORMS)),
+            *(_ends(outcomes, last, far_larger, f["svi"], f["sgmc"], many) for f in FORMS),
         ),
-        Claim(
+        judged(
             "at every iteration sgmc is faster and more accurate than svi (abstract)",
             "“both faster speed and higher accuracy at every iteration”; “strictly dominates competing algorithms”",
-            "early and last as above", in_both_forms(*map(dominates, FORMS)),
+            "early and last as above",
+            *(
+                [all_of(ahead([t[p, f["sgmc"]]], [t[p, f["svi"]]]) for t in (early, last)) for p in PANELS]
+                for f in FORMS
+            ),
         ),
     ]  # fmt: skip
 
 
-def _row(table: Table, method: str, chosen: Iterable[str] = tuple(PANELS)) -> list[float]:
-    """Return the perplexities of a method by panel."""
-    return [table[panel, method] for panel in chosen]
+def _ends(
+    outcomes: Sequence[Outcome],
+    last: Table,
+    rule: Callable[..., bool | None],
+    mine: str,
+    other: str,
+    chosen: Iterable[str] = tuple(PANELS),
+) -> list[bool | None]:
+    """Apply a rule to the ends of two methods in each panel; None where a run there had not come to its end."""
+    return [
+        if_converged(
+            rule([last[p, mine]], [last[p, other]]),
+            [o for name in (mine, other) for o in select(outcomes, panel=p, method=name)],
+        )
+        for p in chosen
+    ]
 
 
 def _listed(table: Table, chosen: Iterable[str] = tuple(PANELS)) -> str:

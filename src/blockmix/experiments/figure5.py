@@ -13,7 +13,7 @@ from blockmix.experiments.figure import (
     decide,
     if_converged,
     if_rows_settled,
-    in_both_forms,
+    judged,
     mean_of,
     not_converged,
     select,
@@ -30,6 +30,8 @@ THRESHOLD_SECONDS = {"Synthetic": 2.0, "US-AIR": 4.0}
 THRESHOLDS = (0.5, 0.7, 0.9, 1.0)
 # "10 to 20%": between these; "only a half": at most this.
 TENTH, FIFTH, HALF = 0.1, 0.2, 0.6
+# The numbers of communities that the paper names for its 10 to 20%.
+LARGE = (500, 1000)
 SETTINGS = {"Synthetic": 10, "US-AIR": 50}
 FORMS = {"": SGMC_M, ", as printed": SGMC_M_PRINTED}
 # One step for all thresholds, that of the default threshold: left out, the step would change with them. As printed it
@@ -121,29 +123,39 @@ def _claims_of_memory(outcomes: Sequence[Outcome]) -> list[Claim]:
         }
         for form in FORMS
     }
-    large = {form: [ratio[form][n][k] for n in MEMORY for k in (500, 1000)] for form in FORMS}
 
     def by_k(form: str) -> str:
         return ", ".join(f"{n} " + " ".join(f"{r:.2f}" for r in ratio[form][n].values()) for n in MEMORY)
 
-    def settled(form: str, holds: bool | None) -> bool | None:
-        return if_rows_settled(holds, select(outcomes, panel=f"memory{form}"))
+    def answers(
+        form: str, ks: Sequence[int], rule: Callable[[dict[int, float]], bool | None]
+    ) -> list[bool | None]:
+        """Apply a rule on each network by itself; None where rows became shorter there, at one of these K."""
+        return [
+            if_rows_settled(
+                rule(ratio[form][n]),
+                [o for k in ks for o in select(outcomes, panel=f"memory{form}", method=n, communities=k)],
+            )
+            for n in MEMORY
+        ]
 
-    def falling(form: str) -> bool | None:
-        return settled(form, falls(*([ratio[form][n][k] for n in MEMORY] for k in (30, 1000))))
-
+    large = {form: [ratio[form][n][k] for n in MEMORY for k in LARGE] for form in FORMS}
     return [
-        Claim(
+        judged(
             "the memory ratio of sgmc-m falls as K grows",
             "“the memory usage of SGMC-M decreases as the number of communities increases”",
-            f"at K = {', '.join(map(str, COMMUNITIES))}: {_in_each_form(by_k)}", in_both_forms(*map(falling, FORMS)),
+            f"at K = {', '.join(map(str, COMMUNITIES))}: {_in_each_form(by_k)}",
+            *(answers(form, (30, 1000), lambda by_k: falls([by_k[30]], [by_k[1000]])) for form in FORMS),
         ),
-        Claim(
+        judged(
             "at K = 500 and 1000 a node has 90% of its weight in 10 to 20% of the communities",
             "“90% of the total density is allocated to only about 10% ∼ 20% of the communities (e.g., for K=500,1000)”",
             "memory ratio, which counts candidates too: "
             + _in_each_form(lambda form: f"{min(large[form]):.3f} to {max(large[form]):.3f}"),
-            in_both_forms(*(settled(form, tenth_to_fifth(large[form])) for form in FORMS)),
+            *(
+                [a for k in LARGE for a in answers(form, (k,), lambda by_k, k=k: tenth_to_fifth([by_k[k]]))]
+                for form in FORMS
+            ),
         ),
     ]  # fmt: skip
 
@@ -169,37 +181,36 @@ def _claims_of_threshold(outcomes: Sequence[Outcome]) -> list[Claim]:
             f"{p} {1e6 * pace[form][p][0.5]:.0f} and {1e6 * pace[form][p][1.0]:.0f}" for p in SETTINGS
         )
 
-    def settled(form: str, holds: bool | None) -> bool | None:
-        return if_converged(holds, [o for o in runs if o.trial.panel in [f"{p}{form}" for p in SETTINGS]])
+    def ends(form: str, answer: Callable[[str], bool | None]) -> list[bool | None]:
+        return [if_converged(answer(p), select(runs, panel=f"{p}{form}")) for p in SETTINGS]
 
-    def best(form: str) -> bool | None:
-        return settled(form, all_of(high_thresholds_best(score[form][p]) for p in SETTINGS))
-
-    def halved(form: str) -> bool | None:
-        rows = [o for p in SETTINGS for o in select(runs, panel=f"{p}{form}", x=0.9)]
-        return if_rows_settled(about_half(half[form]), rows)
-
-    def traded(form: str) -> bool | None:
-        return settled(
-            form, all_of(trades_accuracy_for_time(pace[form][p], score[form][p]) for p in SETTINGS)
-        )
+    def halved(form: str) -> list[bool | None]:
+        return [
+            if_rows_settled(about_half([memory[form][p][0.9]]), select(runs, panel=f"{p}{form}", x=0.9))
+            for p in SETTINGS
+        ]
 
     return [
-        Claim(
+        judged(
             "thresholds of 0.9 and 1 give the best result", "“with τ=0.9 and τ=1, we obtain the best result”",
             f"last perplexity at {', '.join(f'{t:g}' for t in THRESHOLDS)}: {_in_each_form(scores)}"
-            + not_converged(runs), in_both_forms(*map(best, FORMS)),
+            + not_converged(runs),
+            *(ends(form, lambda p, form=form: high_thresholds_best(score[form][p])) for form in FORMS),
         ),
-        Claim(
+        judged(
             "a lower threshold costs accuracy and saves time",
             "“as we decrease the threshold, … we lose some accuracy while gaining some speed-up”",
-            f"microseconds an iteration at 0.5 and 1: {_in_each_form(paces)}", in_both_forms(*map(traded, FORMS)),
+            f"microseconds an iteration at 0.5 and 1: {_in_each_form(paces)}",
+            *(
+                ends(form, lambda p, form=form: trades_accuracy_for_time(pace[form][p], score[form][p]))
+                for form in FORMS
+            ),
         ),
-        Claim(
+        judged(
             "with a threshold of 0.9 the memory is half of that of sgmc",
             "“the memory usage of SGMC-M is only a half of SGMC”",
             _in_each_form(lambda f: ", ".join(f"{p} {r:.2f}" for p, r in zip(SETTINGS, half[f], strict=True))),
-            in_both_forms(*map(halved, FORMS)),
+            *map(halved, FORMS),
         ),
     ]  # fmt: skip
 

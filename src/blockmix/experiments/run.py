@@ -86,9 +86,11 @@ to another one, it follows. Every method starts {start}.
 {held_out:g}% of links and as many non-links are held out; perplexity is over these, as in the paper, and no method
 weighs non-links. A run counts as converged if its perplexity changed by at most {settled:g}% over the last third of
 its time and is nearer, in its logarithm, to the best run of any method on the same split than to a prediction without
-communities; a claim about converged perplexity is undecided where a run had not converged. A claim about the time or
-the memory of sgmc-m is undecided where its rows still became shorter, by the same {settled:g}%. Figures in the third
-column are means over seeds. {machine}
+communities. A claim about converged perplexity is undecided in a setting, a network with a number of communities, where
+a run had not converged; one about the time or the memory of sgmc-m where its rows still became shorter or longer, the
+mean number of communities stored over the last sixth of the time differing by more than {settled:g}% from that over the
+sixth before. A claim holds if it holds in every setting, and does not if it fails in one; how many say what is in the
+third column, whose other figures are means over seeds. {machine}
 
 """
 _WHERE = {
