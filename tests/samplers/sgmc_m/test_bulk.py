@@ -298,6 +298,15 @@ def test_printed_promotion_takes_as_many_as_the_paper_prints(phi, bulk, threshol
     np.testing.assert_allclose(values, bulk / size, rtol=1e-5)
 
 
+def test_a_listed_community_with_the_value_of_the_bulk_stands_before_it():
+    """(A8) F is the sum over all states left of the bulk's: one as large as it counts. Numbers without rounding."""
+    row, active, total = split_locally(
+        np.array([0.5, 0.125]), [True, True], 0.375, 0.875, True, communities=5, floor=True
+    )
+    assert total == 1.0
+    assert len(row.listed) == active == 4, "0.875 - 0.625 is two states of 0.125"
+
+
 @given(st.lists(weights, min_size=1, max_size=6), weights, st.floats(0.05, 0.99), st.integers(1, 40))
 def test_equal_promotion_takes_as_many_as_the_threshold_needs_and_no_more_than_there_are(
     phi, bulk, threshold, size
