@@ -2,6 +2,7 @@
 
     python benchmarks/paper_forms.py                                   # all samplers
     python benchmarks/paper_forms.py sgmc svi --sweeps 200 --seeds 1 2 3 --json paper_forms.json
+    python benchmarks/paper_forms.py sgmc-m --rows blockmix "printed active sets"
 
 Rows are blockmix's own form, the same with one printed choice at a time, and form="paper". All have alpha = 1/K and the
 same number of sweeps, on one thread; 5% of the links and as many non-links are held out. Log loss is in units of 1e-3;
@@ -31,28 +32,35 @@ PLACES = {
 PAPER: dict[str, Any] = {"form": "paper"}
 # A fixed background, as the paper's form has it: a tenth of the density, filled in for the network.
 FIXED: dict[str, Any] = {"background": None}
+# Concentrations as blockmix chooses them, in the place of the paper's 1/K.
+OWN_ALPHA: dict[str, Any] = {"alpha": None}
+# The published schedules of `svi`.
+SCHEDULES: dict[str, Any] = {
+    "step": 1024.0**-0.5, "delay": 1024.0, "decay": 0.5,
+    "strength_step": 1024.0**-0.9, "strength_delay": 1024.0, "strength_decay": 0.9,
+}  # fmt: skip
 CHOICES: dict[str, dict[str, dict[str, Any]]] = {
     "sgmc": {
         "blockmix": {}, "random start": {"start": "random"}, "non-links of the network": {"non_links_of": "network"},
         "printed scales": {"scales": "printed"}, "half of the strengths": {"strength_share": 0.5},
         "totals of the prior": {"totals": "prior"}, "printed update": {"preconditioned": False},
-        "fixed background": FIXED, "paper": PAPER, "paper, preconditioned": PAPER | {"preconditioned": True},
+        "fixed background": FIXED, "alpha of blockmix": OWN_ALPHA,
+        "paper": PAPER, "paper, preconditioned": PAPER | {"preconditioned": True},
         "paper, from the partition": PAPER | {"start": "partition"},
     },
     "sgmc-m": {
         "blockmix": {}, "flat start": {"start": "flat"}, "candidates of all neighbours": {"candidates": "all"},
         "equal promotion": {"promotion": "equal"}, "printed promotion": {"promotion": "printed"},
         "means of the bulk": {"bulk_update": "means", "bulk_batch": 10}, "one noise": {"bulk_noise": "one"},
+        "printed active sets": {"active": "printed"}, "paper, printed active sets": PAPER | {"active": "printed"},
         "paper": PAPER, "paper, preconditioned": PAPER | {"preconditioned": True},
         "paper, from the partition": PAPER | {"start": "partition"},
     },
     "svi": {
         "blockmix": {}, "even start": {"start": "even"}, "factors": {"pairs": "factors"},
         "not weighted": {"weighted": False}, "pairs of the mini-batch": {"evidence": "pairs"},
-        "the same, published steps": {
-            "evidence": "pairs", "step": 1024.0**-0.5, "delay": 1024.0, "decay": 0.5,
-            "strength_step": 1024.0**-0.9, "strength_delay": 1024.0, "strength_decay": 0.9,
-        },
+        "the same, published steps": {"evidence": "pairs"} | SCHEDULES, "published steps": SCHEDULES,
+        "a tenth of the non-links": {"batch_non_links": 71},
         "fixed background": FIXED, "paper": PAPER, "paper, joint pairs": PAPER | {"pairs": "joint"},
         "paper, from the partition": PAPER | {"start": "partition"},
     },
@@ -73,10 +81,11 @@ def run(sampler: str, options: dict[str, Any], seed: int, sweeps: int) -> dict[s
     data = hold_out(graph, 0.05, seed=seed)
     if "background" in options:
         options = options | {"background": 0.1 * data.training.density}
+    options = {"alpha": 1.0 / communities} | options
     begin = time.process_time()
     post = bm.fit(
         graph, communities, model="assortative", sampler=sampler, seed=seed, chains=1, threads=1, held_out=data,
-        sweeps=sweeps, alpha=1.0 / communities, progress=False, **options,
+        sweeps=sweeps, progress=False, **options,
     )  # fmt: skip
     seconds = time.process_time() - begin
     scores = post.scores
@@ -92,6 +101,9 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("samplers", nargs="*", default=list(CHOICES), metavar="SAMPLER")
+    parser.add_argument(
+        "--rows", nargs="+", metavar="ROW", help="only these rows, by their names; all by default"
+    )
     parser.add_argument("--sweeps", type=int, default=2000)
     parser.add_argument("--seeds", type=int, nargs="+", default=[11, 12, 13])
     parser.add_argument("--json", type=Path)
@@ -102,6 +114,8 @@ def main() -> None:
         print(f"{sampler} on {network}, K = {communities}, {args.sweeps} sweeps, splits {args.seeds}")
         run(sampler, {}, 0, 4)
         for name, options in CHOICES[sampler].items():
+            if args.rows and name not in args.rows:
+                continue
             runs = [run(sampler, options, seed, args.sweeps) for seed in args.seeds]
             mean = {key: statistics.fmean(r[key] for r in runs) for key in SHOWN}
             spread = max(r["log_loss"] for r in runs) - min(r["log_loss"] for r in runs)
