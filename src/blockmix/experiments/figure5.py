@@ -127,13 +127,11 @@ def _claims_of_memory(outcomes: Sequence[Outcome]) -> list[Claim]:
     def by_k(form: str) -> str:
         return ", ".join(f"{n} " + " ".join(f"{r:.2f}" for r in ratio[form][n].values()) for n in MEMORY)
 
-    def answers(
-        form: str, ks: Sequence[int], rule: Callable[[dict[int, float]], bool | None]
-    ) -> list[bool | None]:
-        """Apply a rule on each network by itself; None where rows became shorter there, at one of these K."""
+    def answers(form: str, rule: Callable[..., bool | None], *ks: int) -> list[bool | None]:
+        """Apply a rule to the ratios at these K, on each network by itself; None where rows had not settled there."""
         return [
             if_rows_settled(
-                rule(ratio[form][n]),
+                rule(*([ratio[form][n][k]] for k in ks)),
                 [o for k in ks for o in select(outcomes, panel=f"memory{form}", method=n, communities=k)],
             )
             for n in MEMORY
@@ -145,17 +143,14 @@ def _claims_of_memory(outcomes: Sequence[Outcome]) -> list[Claim]:
             "the memory ratio of sgmc-m falls as K grows",
             "“the memory usage of SGMC-M decreases as the number of communities increases”",
             f"at K = {', '.join(map(str, COMMUNITIES))}: {_in_each_form(by_k)}",
-            *(answers(form, (30, 1000), lambda by_k: falls([by_k[30]], [by_k[1000]])) for form in FORMS),
+            *(answers(form, falls, 30, 1000) for form in FORMS),
         ),
         judged(
             "at K = 500 and 1000 a node has 90% of its weight in 10 to 20% of the communities",
             "“90% of the total density is allocated to only about 10% ∼ 20% of the communities (e.g., for K=500,1000)”",
             "memory ratio, which counts candidates too: "
             + _in_each_form(lambda form: f"{min(large[form]):.3f} to {max(large[form]):.3f}"),
-            *(
-                [a for k in LARGE for a in answers(form, (k,), lambda by_k, k=k: tenth_to_fifth([by_k[k]]))]
-                for form in FORMS
-            ),
+            *([answer for k in LARGE for answer in answers(form, tenth_to_fifth, k)] for form in FORMS),
         ),
     ]  # fmt: skip
 
@@ -181,8 +176,15 @@ def _claims_of_threshold(outcomes: Sequence[Outcome]) -> list[Claim]:
             f"{p} {1e6 * pace[form][p][0.5]:.0f} and {1e6 * pace[form][p][1.0]:.0f}" for p in SETTINGS
         )
 
-    def ends(form: str, answer: Callable[[str], bool | None]) -> list[bool | None]:
-        return [if_converged(answer(p), select(runs, panel=f"{p}{form}")) for p in SETTINGS]
+    def ends(
+        form: str,
+        rule: Callable[..., bool | None],
+        *tables: Mapping[str, Mapping[str, Mapping[float, float]]],
+    ) -> list[bool | None]:
+        return [
+            if_converged(rule(*(found[form][p] for found in tables)), select(runs, panel=f"{p}{form}"))
+            for p in SETTINGS
+        ]
 
     def halved(form: str) -> list[bool | None]:
         return [
@@ -195,16 +197,13 @@ def _claims_of_threshold(outcomes: Sequence[Outcome]) -> list[Claim]:
             "thresholds of 0.9 and 1 give the best result", "“with τ=0.9 and τ=1, we obtain the best result”",
             f"last perplexity at {', '.join(f'{t:g}' for t in THRESHOLDS)}: {_in_each_form(scores)}"
             + not_converged(runs),
-            *(ends(form, lambda p, form=form: high_thresholds_best(score[form][p])) for form in FORMS),
+            *(ends(form, high_thresholds_best, score) for form in FORMS),
         ),
         judged(
             "a lower threshold costs accuracy and saves time",
             "“as we decrease the threshold, … we lose some accuracy while gaining some speed-up”",
             f"microseconds an iteration at 0.5 and 1: {_in_each_form(paces)}",
-            *(
-                ends(form, lambda p, form=form: trades_accuracy_for_time(pace[form][p], score[form][p]))
-                for form in FORMS
-            ),
+            *(ends(form, trades_accuracy_for_time, pace, score) for form in FORMS),
         ),
         judged(
             "with a threshold of 0.9 the memory is half of that of sgmc",

@@ -112,7 +112,7 @@ def claims(outcomes: Sequence[Outcome]) -> list[Claim]:
 
 
 def _best_of(
-    outcomes: Sequence[Outcome], panel: str, by_setting: Mapping[float, float], named: float
+    outcomes: Sequence[Outcome], panel: str, by_setting: Mapping[Any, float], named: float
 ) -> bool | None:
     """Compare the setting that the paper names with each other one; None where a run of the two had not converged."""
     own = select(outcomes, panel=panel)
