@@ -4,8 +4,7 @@ import pytest
 
 from blockmix.errors import InputError
 from blockmix.experiments.figure import Claim
-from blockmix.experiments.run import _claims_table
-from blockmix.experiments.verdicts import side_by_side
+from blockmix.experiments.run import _claims_table, side_by_side
 
 
 def write(folder, figure, *claims):

@@ -58,9 +58,8 @@ def reproduce(
     """
     from blockmix.errors import InputError, optional
     from blockmix.experiments import FIGURES, find_figure
-    from blockmix.experiments.run import Conditions
+    from blockmix.experiments.run import Conditions, side_by_side
     from blockmix.experiments.run import reproduce as run
-    from blockmix.experiments.verdicts import side_by_side
     from blockmix.files import write_pieces
     from blockmix.numerics.workers import default_threads
 
