@@ -43,6 +43,29 @@ def test_pieces_that_no_link_joins_are_communities_of_their_own(scattered):
     assert large < scattered.n_communities <= small
 
 
+def test_members_that_their_community_does_not_hold_together_go_with_their_neighbours(posterior_of):
+    """Of the pieces of one community that are not its largest a triangle with one link to others stays, a pair with
+    four such links does not."""
+    links = [
+        (0, 1),
+        (1, 2),
+        (2, 3),
+        (0, 3),
+        (0, 2),
+        (4, 5),
+        (5, 6),
+        (4, 6),
+        (9, 10),
+        (10, 11),
+        (9, 11),
+        (11, 4),
+    ]
+    links += [(7, 8), (7, 4), (7, 5), (8, 5), (8, 6)]
+    rows = [[1, 0]] * 4 + [[0, 1]] * 3 + [[1, 0]] * 5
+    post = posterior_of([history(rows)], graph=Graph.from_edges(links, nodes=range(12)))
+    assert sets(post.covers(0.5, complete=True)) == [[0, 1, 2, 3], [4, 5, 6, 7, 8], [9, 10, 11]]
+
+
 def test_the_unsure_go_where_their_neighbours_are_and_so_on_outwards(scattered):
     assert [0, 1, 2, 8, 9] in sets(scattered.covers(0.5, complete=True))
 

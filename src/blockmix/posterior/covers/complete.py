@@ -21,6 +21,9 @@ from blockmix.posterior.views import beta_above
 if TYPE_CHECKING:
     from blockmix.posterior.posterior import Posterior
 
+# A group of fewer nodes is no community of its own.
+SMALLEST = 3
+
 Nodes = NDArray[np.int64]
 Numbers = NDArray[np.int64]
 
@@ -59,29 +62,62 @@ def complete_cover(post: Posterior, threshold: float) -> tuple[Nodes, Numbers, N
 
     A node that reaches the threshold nowhere, or is linked to no other member where it does, joins the community that
     best explains its links to nodes already placed, sum_b x_bk beta_k with the shares x of their links, and so on
-    outwards. Of a community in several pieces the largest keeps the number; the others, and groups not linked to any
-    community, are numbered from K on, larger ones first.
+    outwards. Of a community in several pieces the largest keeps the number. Others that are groups of their own, and
+    groups not linked to any community, are numbered from K on, larger ones first. Members of the pieces that are left
+    stay where else they are listed, or are placed like nodes that reach the threshold nowhere.
     """
     if any(post.draws):
         nodes, numbers, mean = expected_members(post, threshold)
     else:
         nodes, numbers, mean = sure_members(post, threshold, FEWEST_LINKS)
     pieces = _pieces(post, nodes, numbers)
-    linked = np.bincount(pieces)[pieces] > 1
-    nodes, numbers, mean = _place_the_rest(post, nodes[linked], numbers[linked], mean[linked])
+    main = _largest_pieces(pieces, numbers)
+    kept = ((np.bincount(pieces) > 1) & (main | _of_their_own(post, nodes, pieces, main)))[pieces]
+    nodes, numbers, mean = _place_the_rest(post, nodes[kept], numbers[kept], mean[kept])
     pieces = _pieces(post, nodes, numbers)
-    sizes = np.bincount(pieces)
-    number_of = np.empty(len(sizes), dtype=np.int64)
-    number_of[pieces] = numbers
-    # The largest piece of each number first. Groups linked to no community share the number K: none of them keeps it.
-    order = np.lexsort((-sizes, number_of))
-    first = np.ones(len(order), dtype=bool)
-    first[1:] = number_of[order][1:] != number_of[order][:-1]
-    first &= number_of[order] < post.n_communities
-    others = order[~first]
-    others = others[np.argsort(-sizes[others], kind="stable")]
+    # Groups linked to no community share the number K: none of them keeps it.
+    main, number_of = _largest_pieces(pieces, numbers), _number_of(pieces, numbers)
+    others = np.flatnonzero(~main | (number_of >= post.n_communities))
+    others = others[np.lexsort((number_of[others], -np.bincount(pieces)[others]))]
     number_of[others] = post.n_communities + np.arange(len(others))
     return nodes, number_of[pieces], mean
+
+
+def _number_of(pieces: Numbers, numbers: Numbers) -> Numbers:
+    """Return the number of the community that each piece is of."""
+    found = np.empty(int(pieces.max(initial=-1)) + 1, dtype=np.int64)
+    found[pieces] = numbers
+    return found
+
+
+def _largest_pieces(pieces: Numbers, numbers: Numbers) -> NDArray[np.bool_]:
+    """Mark the largest piece of every community."""
+    number_of = _number_of(pieces, numbers)
+    order = np.lexsort((-np.bincount(pieces), number_of))
+    found = np.ones(len(order), dtype=np.bool_)
+    found[order[1:]] = number_of[order][1:] != number_of[order][:-1]
+    return found
+
+
+def _of_their_own(
+    post: Posterior, nodes: Nodes, pieces: Numbers, main: NDArray[np.bool_]
+) -> NDArray[np.bool_]:
+    """Mark the smaller pieces that are groups of their own, and not members that a community does not hold together.
+
+    Of nodes that are in no largest piece they have at least `SMALLEST`, with as many links among themselves as to nodes
+    that are in one.
+    """
+    placed = np.zeros(post.graph.n_nodes, dtype=np.bool_)
+    placed[nodes[main[pieces]]] = True
+    apart, piece = ~placed[nodes], np.full(post.graph.n_nodes, -1, dtype=np.int64)
+    # The first piece of a node, which has its largest share.
+    piece[nodes[apart][::-1]] = pieces[apart][::-1]
+    a, b = piece[post.graph.edges()].T
+    ends = placed[post.graph.edges()].T
+    count = len(main)
+    inside = np.bincount(a[(a >= 0) & (a == b)], minlength=count)
+    outside = np.bincount(np.concatenate([a[(a >= 0) & ends[1]], b[(b >= 0) & ends[0]]]), minlength=count)
+    return (np.bincount(piece[piece >= 0], minlength=count) >= SMALLEST) & (inside >= outside)
 
 
 def _place_the_rest(
