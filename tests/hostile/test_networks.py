@@ -13,6 +13,7 @@ import pytest
 
 from blockmix import Graph, InputError, fit, partition
 from blockmix.engines.slices import Mapped
+from blockmix.files import Damaged
 from blockmix.graph.accept import as_graph
 from blockmix.graph.query import is_mutual
 from blockmix.graph.split import hold_out
@@ -149,3 +150,20 @@ def test_a_rank_refuses_a_network_of_fewer_nodes(saved):
     rows = Mapped(seen, np.array([[0, 1]]), np.array([True]))
     with pytest.raises(InputError, match="it has 10 nodes"):
         rows.training(np.arange(0, 40))
+
+
+@pytest.mark.parametrize("nodes", ["../x", None, [], 39, -1])
+def test_a_rank_refuses_a_manifest_with_another_number_of_nodes(saved, nodes):
+    seen = saved_at(Graph.load(saved))
+    body = json.loads((saved / "manifest.json").read_text())
+    (saved / "manifest.json").write_text(json.dumps(body | {"nodes": nodes}))
+    reseal(saved)
+    with pytest.raises(Damaged, match="not as long as the manifest says"):
+        Mapped(seen, np.array([[0, 1]]), np.array([True]))
+
+
+def test_a_rank_refuses_offsets_without_entries(saved):
+    seen = saved_at(Graph.load(saved))
+    np.save(saved / "offsets.npy", np.empty(0, dtype=np.int64))
+    with pytest.raises(Damaged, match="not as long as the manifest says"):
+        Mapped(seen, np.array([[0, 1]]), np.array([True]))

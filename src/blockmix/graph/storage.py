@@ -88,7 +88,8 @@ def open_saved(saved: Saved) -> tuple[NDArray[Any], NDArray[Any]]:
             read_array(folder / f"{name}.npy", _ARRAYS[name], None, mapped)
             for name in ("offsets", "neighbors")
         )
-    if len(offsets) != manifest.get("nodes", 0) + 1 or offsets[-1] != len(neighbors):
+    flat = offsets.ndim == neighbors.ndim == 1 and len(offsets) > 0
+    if not flat or len(offsets) - 1 != manifest.get("nodes") or offsets[-1] != len(neighbors):
         raise Damaged(f"{folder}: the arrays are not as long as the manifest says")
     return offsets, neighbors
 
