@@ -87,7 +87,7 @@ def test_the_report_has_the_test_of_each_attribute_and_no_markup_of_theirs(folde
         (["names", "team"], {"community", "name"}),
         (["attribute", "age"], {"community", "value", "share", "expected", "z", "p"}),
         (["subgraph", "1"], {"node_a", "node_b"}),
-        (["place", "p0", "p1", "p2"], {"node", "community", "share", "sd"}),
+        (["place", "p0", "p1", "p2"], {"node", "community", "share", "sd", "popularity", "popularity_sd"}),
     ],
 )  # fmt: skip
 def test_every_question_has_an_answer(folder, words, row):

@@ -258,7 +258,7 @@ class TestWatch:
         waiting = record | {"state": "running", "missing": "R-hat above 1.05 for 30%", "seconds_left": 12.0}
         waiting |= {"seconds_left_least": 11.9}
         assert "about 12 s left" in lines(result, waiting)[1]
-        assert "3 s to 12 s left" in lines(result, waiting | {"seconds_left_least": 3.0})[1]
+        assert "up to 12 s left" in lines(result, waiting | {"seconds_left_least": 3.0})[1]
         assert lines(result, waiting)[2] == "missing: R-hat above 1.05 for 30%"
         silent = lines(result, record | {"state": "running", "age": 3600.0})
         assert "no news for 3,600 s" in silent[-1]

@@ -126,7 +126,7 @@ def test_a_result_comes_back_and_goes_on(folder, tmp_path):
 
 def test_the_report_shows_both_roles(folder):
     page = (folder / "run" / "report.html").read_text()
-    assert "directed, 60 nodes" in page
+    assert "in a directed network of 60 nodes" in page
     assert "as one that sends links, (out), and as one that receives them, (in)" in page
 
 
@@ -178,7 +178,7 @@ def test_two_kinds_of_nodes_from_file_to_report(tmp_path):
         run("evaluate", tmp_path / "run", "--truth", tmp_path / "made" / "communities.txt", "--json").stdout
     )
     assert found["onmi"] > 0.6
-    assert "bipartite, " in (tmp_path / "run" / "report.html").read_text()
+    assert "in a bipartite network of " in (tmp_path / "run" / "report.html").read_text()
 
 
 @pytest.mark.parametrize(

@@ -55,4 +55,4 @@ def test_two_hundred_changed_folders_end_with_a_result_or_an_error():
 
 
 def test_changed_folders_of_all_samplers_and_models_end_with_a_result_or_an_error():
-    fuzzed(40 * len(fuzz.KINDS), "all")
+    fuzzed(16 * len(fuzz.KINDS), "all")

@@ -23,7 +23,7 @@ def log_odds(probability: Floats, other: Floats, links: NDArray[np.bool_], densi
     at most 1/x (Markov). The predictions must not have seen the pairs.
 
     >>> links = np.array([True, True, False, False])
-    >>> round(log_odds(np.where(links, 0.9, 0.1), np.full(4, 0.5), links, 0.5), 3), round(4 * np.log(1.4), 3)
+    >>> round(log_odds(np.where(links, 0.9, 0.1), np.full(4, 0.5), links, 0.5), 3), round(4 * float(np.log(1.4)), 3)
     (1.346, 1.346)
     """
     first, second = (_among_held_out(p, links, density) for p in (probability, other))

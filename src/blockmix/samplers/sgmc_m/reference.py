@@ -70,7 +70,7 @@ def active_set(pi: Vector, threshold: float, printed: bool = False) -> Members:
 
     >>> active_set(np.array([0.05, 0.95]), 0.9), active_set(np.array([0.3, 0.6, 0.1]), 1.0)
     (array([1]), array([1, 0, 2]))
-    >>> active_set(np.array([0.3, 0.6, 0.1]), 0.9, printed=True), len(active_set(np.array([0.05, 0.95]), 0.9, True))
+    >>> active_set(np.array([0.3, 0.6, 0.1]), 0.8, printed=True), len(active_set(np.array([0.05, 0.95]), 0.9, True))
     (array([1]), 0)
     """
     order = np.argsort(-pi, kind="stable")

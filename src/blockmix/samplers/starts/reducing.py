@@ -50,6 +50,8 @@ def reduced(
     count = len(sizes)
     if count <= communities:
         return parts
+    # One type for all callers, so that the kernel is compiled once.
+    sizes = sizes.astype(np.int64, copy=False)
     order, parent = np.argsort(sizes, kind="stable").astype(np.int32), np.empty(2 * count, dtype=np.int32)
     merge_smallest(order, sizes, communities, parent, np.empty(count, dtype=np.int32))
     numbers = parent[:count].copy()
